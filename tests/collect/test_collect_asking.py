@@ -9,9 +9,13 @@ from collections import Counter
 import pytest
 
 from nearer.collect.desk import Dealer, Deck, Signer, plan, question_key
-from nearer.collect.study import Questions, n_questions
+from nearer.collect.study import QuestionSettings, n_questions
 
-KINDS = [Questions(), Questions(kind="odd-one-out"), Questions(kind="rankings", options=5, choose=2)]
+KINDS = [
+    QuestionSettings(),
+    QuestionSettings(kind="odd-one-out"),
+    QuestionSettings(kind="rankings", options=5, choose=2),
+]
 
 
 def test_a_deck_deals_every_card_as_often_as_any_other():
@@ -72,17 +76,17 @@ def test_catch_questions_know_their_answer(asked):
 
 
 def test_own_catch_questions_are_used():
-    triplets = Dealer(Questions(), range(8), [(3, 5, 7)], seed=0)
+    triplets = Dealer(QuestionSettings(), range(8), [(3, 5, 7)], seed=0)
     for _ in range(20):
         made = triplets.catch()
         assert made.items[0] == 3
         assert made.items[1 + made.expected] == 5
-    odd = Dealer(Questions(kind="odd-one-out"), range(8), [(3, 5, 7)], seed=0).catch()
+    odd = Dealer(QuestionSettings(kind="odd-one-out"), range(8), [(3, 5, 7)], seed=0).catch()
     assert odd.items[odd.expected] == 7
 
 
 def test_the_last_questions_of_all_are_found():
-    asked = Questions(number=30)
+    asked = QuestionSettings(number=30)
     dealer = Dealer(asked, range(5), seed=0)
     everything = {
         question_key("triplets", (head, *pair))
@@ -96,15 +100,15 @@ def test_the_last_questions_of_all_are_found():
 
 
 def test_a_plan_has_the_numbers_asked_for_and_is_the_same_on_every_server():
-    asked = Questions(number=100, catch=4, repeats=10)
+    asked = QuestionSettings(number=100, catch=4, repeats=10)
     made = plan(asked, 100, "secret:1")
     assert made == plan(asked, 100, "secret:1")
     assert made != plan(asked, 100, "secret:2")
     assert Counter(made) == {"random": 86, "repeat": 10, "catch": 4}
     assert made[:2] == ["random", "random"]
-    adaptive = Counter(plan(Questions(adaptive=True, random_share=0.25, number=4000), 4000, "x"))
+    adaptive = Counter(plan(QuestionSettings(adaptive=True, random_share=0.25, number=4000), 4000, "x"))
     assert adaptive["random"] == pytest.approx(0.25 * 3986, abs=4 * 27)
-    assert plan(Questions(number=1, catch=1, repeats=0), 1, "x") == ["catch"]
+    assert plan(QuestionSettings(number=1, catch=1, repeats=0), 1, "x") == ["catch"]
 
 
 def test_signed_numbers():

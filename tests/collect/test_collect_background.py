@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from serving import Served, make_study, stored, until
 
 from nearer.collect.background import Background, judge_map, queue_size, read_answers, the_only_one
-from nearer.collect.server import Keeper
+from nearer.collect.server import Supervisor
 from nearer.collect.store import Store, questions, ready
 
 WORDS = [str(number) for number in range(14)]  # names that look like numbers
@@ -107,7 +107,7 @@ def test_questions_are_chosen_for_the_queue_and_asked(tmp_path):
 def test_the_process_works_dies_and_comes_back_while_people_answer(tmp_path):
     study = make_study(tmp_path / "s", WORDS, number=32, requests_per_second=10_000, adaptive=True)
     served = Served(study)
-    keeper = Keeper("nearer.collect.background", {"study": str(study.folder), "database": study.database})
+    keeper = Supervisor("nearer.collect.background", {"study": str(study.folder), "database": study.database})
     try:
         served.play("a", near)
 

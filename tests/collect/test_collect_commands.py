@@ -199,7 +199,7 @@ def test_faults_of_the_user_are_one_line(small, tmp_path):
     for name in ("a.png", "b.png"):
         (tmp_path / "pictures" / name).write_bytes(b"x")
     for args, message in [
-        (("serve", "nowhere"), "study.toml: no such file; nearer collect new nowhere begins a study"),
+        (("serve", "nowhere"), "study.toml: no such file; create a study with: nearer collect new nowhere"),
         (("export", "study", "-o", "x.csv"), "holds no study yet"),
         (("serve", "study", "--database", "mysql://x/y"), "expected sqlite or postgresql"),
         (("serve", "study", "--port", "0", "--host", "nowhere.invalid"), "host: got 'nowhere.invalid'"),

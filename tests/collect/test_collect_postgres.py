@@ -12,7 +12,7 @@ from benchmarks.collect import Server
 from serving import Served, Visitor, make_study, stored
 
 from nearer.collect.store import Export, Prepared, Store, answers, back_up, participants, questions
-from nearer.collect.study import Questions
+from nearer.collect.study import QuestionSettings
 
 _NAMES = itertools.count()
 
@@ -60,7 +60,7 @@ def test_two_servers_hand_out_and_count_everything_once(pair):
     asked = stored(store, questions)
     assert len(asked) == 96 == len(stored(store, answers))
     assert len({(row.participant, row.key) for row in asked}) == 96
-    export = Export(store, Questions())
+    export = Export(store, QuestionSettings())
     assert len(list(export.rows())) + sum(export.left_out.values()) == 96
 
 

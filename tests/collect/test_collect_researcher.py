@@ -131,7 +131,7 @@ def test_the_page_shows_the_study(person, tmp_path, width):
         text = person.text("#board")
         assert "120\nanswers" in text
         assert "<b>bob</b>" in text
-        assert "of the answers right that it was not made from" in text
+        assert "held-out answers" in text
         assert person.js("return document.querySelectorAll('#map circle').length") == 12
         assert person.js("return document.querySelectorAll('#people tr').length") == 3
         assert person.js("return document.documentElement.scrollWidth") <= width

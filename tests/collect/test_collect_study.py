@@ -10,10 +10,10 @@ from serving import WORDS, change, make_study
 
 from nearer.collect import study as study_module
 from nearer.collect.study import (
-    Completion,
-    Participants,
-    Questions,
-    Server,
+    CompletionSettings,
+    ParticipantSettings,
+    QuestionSettings,
+    ServerSettings,
     n_questions,
     new_study,
     read_items,
@@ -32,14 +32,14 @@ def test_what_new_writes_are_the_defaults_of_the_library(tmp_path):
     words = tmp_path / "words.txt"
     words.write_text("\n".join(f"word {number}" for number in range(40)))
     made = new_study(tmp_path / "s", words=words)
-    assert made.questions == Questions()
-    assert made.participants == Participants()
-    assert made.completion == Completion()
-    assert made.server == Server()
+    assert made.questions == QuestionSettings()
+    assert made.participants == ParticipantSettings()
+    assert made.completion == CompletionSettings()
+    assert made.server == ServerSettings()
     assert made.title == "s"
     assert [item.name for item in made.items][:2] == ["word 0", "word 1"]
     text = (tmp_path / "s" / "study.toml").read_text()
-    for cls in (Questions, Participants, Completion, Server):
+    for cls in (QuestionSettings, ParticipantSettings, CompletionSettings, ServerSettings):
         for field in dataclasses.fields(cls):
             assert f"\n{field.name} = " in text, field.name
 
@@ -55,11 +55,11 @@ def test_few_objects_make_few_questions(tmp_path, kind):
 def test_questions_are_counted():
     import itertools
 
-    asked = Questions(kind="rankings", options=3, choose=1)
+    asked = QuestionSettings(kind="rankings", options=3, choose=1)
     n = len([1 for head in range(6) for _ in itertools.combinations(set(range(6)) - {head}, 3)])
     assert n_questions(asked, 6) == n
-    assert n_questions(Questions(kind="odd-one-out"), 6) == 20
-    assert n_questions(Questions(), 6) == 6 * 10
+    assert n_questions(QuestionSettings(kind="odd-one-out"), 6) == 20
+    assert n_questions(QuestionSettings(), 6) == 6 * 10
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_what_is_left_out_has_its_default(study):
     (study / "study.toml").write_text("[questions]\nkind = 'odd-one-out'\nnumber = 5\nrepeats = 0\ncatch = 0\n")
     read = read_study(study)
     assert read.texts["question"] == "Which of these three is the odd one out?"
-    assert read.server == Server()
+    assert read.server == ServerSettings()
 
 
 def test_a_study_is_never_written_over(study, tmp_path):

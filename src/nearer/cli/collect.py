@@ -87,7 +87,7 @@ def serve(
     """Open a STUDY to participants, until ctrl-C. Every answer is on the disk before it is acknowledged."""
     _need()
     from nearer.collect.desk import Signer
-    from nearer.collect.server import Keeper, bind, check_certificate, make_server
+    from nearer.collect.server import Supervisor, bind, check_certificate, make_server
     from nearer.collect.store import study_status
 
     if bool(key) != bool(certificate):
@@ -113,9 +113,9 @@ def serve(
     sys.stdout.flush()
     options: dict[str, Any] = {"certificate": certificate, "key": key, "behind_proxy": behind_proxy}
     orders: dict[str, Any] = {"study": str(read.folder.resolve()), "database": database or read.database}
-    helpers = [Keeper("nearer.collect.background", orders)] if background else []
-    orders |= {"descriptor": listening.fileno(), "options": options}
-    helpers += [Keeper("nearer.collect.server", orders, [listening.fileno()]) for _ in range(processes - 1)]
+    helpers = [Supervisor("nearer.collect.background", orders)] if background else []
+    orders |= {"descriptor": listening.fileno(), "server": options}
+    helpers += [Supervisor("nearer.collect.server", orders, [listening.fileno()]) for _ in range(processes - 1)]
     showing = _status_shown(store) if sys.stderr.isatty() and not say.quiet else contextlib.nullcontext()
     try:
         with showing, contextlib.suppress(KeyboardInterrupt):

@@ -1,7 +1,7 @@
-"""The process beside the server that computes the map, the people and the queue of questions.
+"""The background process: computes the map, the quality of participants and the queue of adaptive questions.
 
-If it is slow or dead, random questions go on. Of the processes that serve one database, one computes; another takes
-over when it ends.
+Without it, the server asks random questions. Of several background processes for one database only one computes;
+another takes over when it ends.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from nearer.check import check
 from nearer.collect.desk import question_key
-from nearer.collect.server import read_orders
+from nearer.collect.server import read_options
 from nearer.collect.store import Export, Store, answers, items, ready
 from nearer.collect.study import Study, n_questions, read_study
 from nearer.data import Comparisons
@@ -30,7 +30,7 @@ from nearer.registry import SUGGESTED
 from nearer.selection import cross_validate_dimensions, learning_curve
 
 _LOCK = 0x6E656173
-_PAUSE = 2.0  # seconds between two looks
+_PAUSE = 2.0  # seconds between polls
 _SOON, _GROWTH = 10, 1.05  # a new round needs 10 more answers and 5 % more
 _LOW = 100  # questions in the queue
 _FOLDS = 3
@@ -48,7 +48,7 @@ class Background:
         self._done, self._forecast_at, self._round = -1, 0, 0
 
     def due(self) -> bool:
-        """Whether there is enough that is new."""
+        """Whether enough answers are new, or the queue is low."""
         with self.store.reading() as connection:
             count, waiting = Store.count(connection, answers), Store.count(connection, ready)
         if self._done < 0 or count >= max(self._done + _SOON, _GROWTH * self._done):
@@ -56,7 +56,7 @@ class Background:
         return waiting < min(_LOW, queue_size(self.study) // 2) and count > self._done
 
     def round(self) -> None:
-        """Compute everything anew, the questions first."""
+        """Compute everything again, the questions first."""
         self._round += 1
         data = read_answers(self.study, self.store)
         with self.store.reading() as connection:
@@ -75,10 +75,10 @@ class Background:
 
 @contextlib.contextmanager
 def the_only_one(store: Store) -> Any:
-    """Wait until no other process computes for the same database; the system releases the lock when this one dies."""
+    """Hold the lock of the database's background process, waiting for it; it is released when this process dies."""
     if store.is_sqlite:
         with open(f"{store.engine.url.database}.computing", "ab") as file:
-            with contextlib.suppress(ImportError):  # elsewhere two may compute: wasteful, and no more
+            with contextlib.suppress(ImportError):  # without locks two may compute, which is only wasteful
                 import fcntl
 
                 fcntl.flock(file, fcntl.LOCK_EX)
@@ -91,7 +91,7 @@ def the_only_one(store: Store) -> Any:
 
 
 def _still_ours(connection: sa.Connection | None) -> bool:
-    """Whether the connection that holds the lock still lives."""
+    """Whether the connection that holds the lock is alive."""
     if connection is None:
         return True
     try:
@@ -101,7 +101,7 @@ def _still_ours(connection: sa.Connection | None) -> bool:
 
 
 def read_answers(study: Study, store: Store) -> Comparisons | None:
-    """All answers, over the objects of the study; None while there are none but to attention checks."""
+    """All answers; None if there are only answers to attention checks."""
     export = Export(store, study.questions)
     rows = list(export.rows())
     if all(row[export.columns.index("catch")] == "true" for row in rows):
@@ -113,7 +113,7 @@ def read_answers(study: Study, store: Store) -> Comparisons | None:
 
 
 def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
-    """A map, and its accuracy on held-out answers to random questions: the others are a biased sample."""
+    """A map, and its accuracy on held-out answers to random questions; adaptive questions are a biased sample."""
     found: dict[str, Any] = {"n_rows": len(data), "labels": [], "embedding": []}
     found |= dict.fromkeys(("accuracy", "accuracy_se", "ceiling", "ceiling_low"))
     if len(data) < _LEAST:
@@ -132,7 +132,7 @@ def _estimator(study: Study) -> OrdinalEmbedding:
 
 
 def _held_out(study: Study, data: Comparisons) -> dict[str, Any]:
-    """Accuracy of maps of other answers, its standard error, and how many answers it was measured on."""
+    """Cross-validated accuracy, its standard error, and the number of answers it was measured on."""
     answer = answer_of_rows(data)
     asked = len(np.unique(answer if data.at_random is None else answer[data.at_random]))
     if asked < _LEAST:
@@ -141,7 +141,7 @@ def _held_out(study: Study, data: Comparisons) -> dict[str, Any]:
         judged = cross_validate_dimensions(
             _estimator(study), data, [study.questions.map_dimensions], n_folds=_FOLDS, random_state=0, n_jobs=1
         )  # fmt: skip
-    except ValueError:  # so few objects that a fold has no random question
+    except ValueError:  # a fold has no random question
         return {"n_held_out": 0}
     accuracy = float(judged.accuracy[0])
     error = float(np.sqrt(max(accuracy * (1 - accuracy), 1e-9) / asked))
@@ -149,7 +149,7 @@ def _held_out(study: Study, data: Comparisons) -> dict[str, Any]:
 
 
 def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
-    """Predicted accuracy with twice as many answers, and its 90 % interval; None while there are too few."""
+    """Predicted accuracy with twice as many answers, and its 90 % interval; None if there are too few."""
     if (len(data) if data.at_random is None else data.at_random.sum()) < 10 * _LEAST:
         return None
     curve = learning_curve(_estimator(study), data, n_repeats=4, random_state=0, n_jobs=1)
@@ -159,7 +159,7 @@ def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
 
 
 def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
-    """By participant, from three on, what `nearer.people.participants` says; None where something is not known."""
+    """Columns of `nearer.people.participants` by participant, if there are at least three; None for unknown values."""
     assert data.people is not None
     if len(data.people.names) < 3 or len(data) < _LEAST:
         return {}
@@ -176,7 +176,7 @@ def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
 
 
 def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any, seed: int) -> Any:
-    """Replace the queue by the most informative questions; returns the state for the next call."""
+    """Replace the queue with the most informative questions; returns the state for the next call."""
     from nearer.questions import suggest
 
     if not queue_size(study):
@@ -202,19 +202,19 @@ def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any,
 
 
 def queue_size(study: Study) -> int:
-    """Questions in a full queue: none if the study chooses none."""
+    """Questions in a full queue; 0 if the study is not adaptive."""
     if not study.questions.adaptive or study.questions.kind not in SUGGESTED:
         return 0
     return max(1, min(_QUEUE, n_questions(study.questions, len(study.items)) // 2))
 
 
 def main() -> None:
-    """Compute, as a process that `nearer.collect.server.Keeper` started."""
-    told = read_orders(lambda: os._exit(0))
+    """Compute as a process under `nearer.collect.server.Supervisor`."""
+    options = read_options(lambda: os._exit(0))
     warnings.simplefilter("ignore")  # objects without answers and few questions left are expected here
     if hasattr(os, "nice"):
-        os.nice(19)  # the server comes first
-    study, store = read_study(told["study"]), Store(told["database"])
+        os.nice(19)  # the server has priority
+    study, store = read_study(options["study"]), Store(options["database"])
     with the_only_one(store) as lock:
         work = Background(study, store)
         while _still_ours(lock):

@@ -1,4 +1,4 @@
-"""What a participant may do (begin, get questions, answer), as pieces of work for `nearer.collect.store.Batches`."""
+"""The participant's side of a study (start, next, answer), as work for `nearer.collect.store.Batches`."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ import sqlalchemy as sa
 from starlette.exceptions import HTTPException
 
 from nearer.collect.store import Prepared, Store, Work, answers, insert, meta, participants, questions, ready
-from nearer.collect.study import Item, Questions, Study, n_questions, parted
+from nearer.collect.study import Item, QuestionSettings, Study, n_questions, parted
 from nearer.data import is_number
 
-AHEAD = 2  # open questions of a participant: the one on the screen, and the next, already loaded
+AHEAD = 2  # open questions of a participant: the one on the screen and a preloaded one
 _TRIES = 12
-_BACK = 2  # answered positions in which open ones are looked for first
-PERSON, _QUESTION = "participant", "question"  # what numbers are signed for
+_BACK = 2  # answered positions searched for open questions first
+PERSON, _QUESTION = "participant", "question"  # purposes of signatures
 _MAX_ID = 200
 _ASKED = [column.name for column in questions.c if column.name != "id"]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question that can be handed out."""
+    """A question to hand out."""
 
     items: tuple[int, ...]  # numbers of the objects: the head (unless "odd-one-out"), then the options, left to right
     key: str  # the same for the same question in another order
@@ -40,24 +40,24 @@ class Asked:
 
 
 def question_key(kind: str, items: Sequence[int], catch: bool = False) -> str:
-    """A text that two questions share if they ask the same; those with a known answer are apart."""
+    """A text that is equal for equal questions; attention checks have keys of their own."""
     head, options = parted(kind, items)
     return ("c" if catch else kind[0]) + "-".join(map(str, head + sorted(options)))
 
 
 class Deck:
-    """Deals objects so that each comes as often as any other, up to one."""
+    """Deals objects in shuffled rounds, so that their counts differ by at most one."""
 
     def __init__(self, cards: Sequence[int], rng: random.Random):
         self._cards, self._rng = list(cards), rng
         self._left: list[int] = []
 
     def deal(self, without: Sequence[int] = ()) -> int:
-        """The next object that is not among `without`."""
+        """The next object that is not in `without`."""
         for k in range(len(self._left) - 1, -1, -1):
             if self._left[k] not in without:
                 return self._left.pop(k)
-        # All cards left are excluded: they stay on top of the next pack.
+        # All cards left are excluded: they stay on top of the next round.
         fresh = list(self._cards)
         self._rng.shuffle(fresh)
         self._left = fresh + self._left
@@ -66,11 +66,11 @@ class Deck:
 
 @dataclass
 class Dealer:
-    """Makes questions about the objects of a study, given by number."""
+    """Makes questions about objects, given by number."""
 
-    asked: Questions
+    asked: QuestionSettings
     numbers: Sequence[int]
-    catches: Sequence[tuple[int, ...]] = ()  # the study's own: head, right, wrong, or with the odd one last
+    catches: Sequence[tuple[int, ...]] = ()  # attention checks: head, right, wrong, or the odd one last
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -78,12 +78,12 @@ class Dealer:
         self._heads, self._options = Deck(self.numbers, self.rng), Deck(self.numbers, self.rng)
 
     def random(self) -> Asked:
-        """A question in which every object is as likely as any other, and comes as often."""
+        """A random question; all objects occur equally often."""
         items = [] if self.asked.kind == "odd-one-out" else [self._heads.deal()]
         return self.shown(self._with_options(items), "random")
 
     def other_than(self, keys: set[str]) -> Asked | None:
-        """A random question whose key is not among `keys`, by enumeration if the study asks nearly everything."""
+        """A random question whose key is not in `keys`, by enumeration if most are asked; None if none is left."""
         asked = self.asked
         if n_questions(asked, len(self.numbers)) > 2 * asked.number + len(keys):
             return self.random()
@@ -95,7 +95,7 @@ class Dealer:
         return self.shown(self.rng.choice(left), "random") if left else None
 
     def catch(self, seen: Collection[str] = ()) -> Asked | None:
-        """A question with a known answer; of the study's own, one that is not among the keys `seen`, or None."""
+        """An attention check; if the study lists its own, one whose key is not in `seen`, or None."""
         if self.catches:
             left = [row for row in self.catches if question_key(self.asked.kind, row, catch=True) not in seen]
             if not left:
@@ -112,7 +112,7 @@ class Dealer:
         return items
 
     def shown(self, items: Sequence[int], chosen_by: str, right: int | None = None) -> Asked:
-        """A question about some objects, the head first; its options change places. `right` is the known answer."""
+        """A question about `items`, the head first, with shuffled options; `right` is the known answer."""
         head, options = parted(self.asked.kind, items)
         self.rng.shuffle(options)
         shown, expected = (*head, *options), None if right is None else options.index(right)
@@ -120,11 +120,11 @@ class Dealer:
 
 
 @functools.lru_cache(maxsize=5000)
-def plan(asked: Questions, total: int, seed: str) -> list[str]:
-    """What each question of a participant is: "random", "repeat", "catch" or "ready" (chosen by the answers so far)."""
+def plan(asked: QuestionSettings, total: int, seed: str) -> list[str]:
+    """The kind of each question of a participant: "random", "repeat", "catch" or "ready" (adaptive)."""
     rng = random.Random(seed)
     slots = ["random"] * total
-    # The first questions are plain ones: nobody is on guard, or bored, yet.
+    # No attention checks or repeats among the first two questions.
     later = list(range(min(2, total - 1), total))
     special = rng.sample(later, min(len(later), asked.catch + asked.repeats))
     for number, position in enumerate(special):
@@ -151,7 +151,7 @@ class Signer:
         return f"{number}.{self._signature(f'{purpose}:{number}')}"
 
     def number(self, token: object, purpose: str) -> int | None:
-        """The number of a token that was signed for this purpose, or None."""
+        """The number of a token signed for this purpose, or None."""
         if not isinstance(token, str) or len(token) > 60 or not token.isascii():
             return None
         text, _, signature = token.partition(".")
@@ -168,7 +168,7 @@ class Signer:
 
 
 class Desk:
-    """Hands out questions and takes answers."""
+    """Hands out questions and accepts answers."""
 
     def __init__(self, study: Study, store: Store):
         self.study, self.store = study, store
@@ -181,7 +181,7 @@ class Desk:
         self._sql = _Statements(store.engine)
 
     def start(self, name: str) -> Work[dict[str, Any]]:
-        """Begin, or go on where a participant stopped: as `next`, with their token as `participant`."""
+        """Start or resume a participant: the values of `next`, and the token `participant`."""
         name = name.strip()
         if not 0 < len(name) <= _MAX_ID or not name.isprintable():
             raise HTTPException(422, f"participant: got {name[:20]!r}, expected 1 to {_MAX_ID} printable characters")
@@ -191,11 +191,11 @@ class Desk:
         return {"participant": self.signer.sign(person, PERSON), **(yield from self.next(person))}
 
     def next(self, number: int) -> Work[dict[str, Any]]:
-        """Progress and open questions of a participant (at most `AHEAD`), and `completion` at the end."""
+        """Progress, open questions (at most `AHEAD`) and, at the end, `completion` of a participant."""
         for _ in range(3):
             person, held = yield from self._held(number)
             last = 0 if person.paused else min(person.answered + AHEAD, person.total)
-            # What was handed out and not answered stands behind what was answered.
+            # Open questions follow the answered ones.
             for position in range(person.answered + len(held) + 1, last + 1):
                 question = yield from self._hand_out(person, position)
                 if question is None:
@@ -203,13 +203,13 @@ class Desk:
                 held.append(question)
             if held or person.paused or person.answered >= person.total:
                 break
-            # Another tab answered the last ones, at another server, between two of our queries.
-        return self._told(person, held)
+            # Meanwhile another tab answered them through another server: try again.
+        return self._progress(person, held)
 
     def answer(self, person: int, question: object, choice: Any, seconds: Any) -> Work[dict[str, Any]]:
-        """Store an answer, once, and give what `next` does, and `stored`: whether the answer is new.
+        """Store an answer once; returns the values of `next`, and `stored`: whether the answer is new.
 
-        `choice` lists the options chosen, counted from 0 as on the screen, the nearest first; None: cannot tell.
+        `choice` lists the chosen options, counted from 0 as on the screen, nearest first; None: cannot tell.
         """
         number = self.signer.number(question, f"{_QUESTION}:{person}")
         if number is None:
@@ -232,7 +232,7 @@ class Desk:
             ahead.append({"id": added, **fresh})
         if counted is None or (more and not added):  # somebody was quicker, or the question was no new one
             return {"stored": counted is not None, **(yield from self.next(person))}
-        return {"stored": True, **self._told(about._replace(answered=counted), ahead)}
+        return {"stored": True, **self._progress(about._replace(answered=counted), ahead)}
 
     def alive(self) -> Work[bool]:
         """Whether the database answers."""
@@ -286,12 +286,12 @@ class Desk:
             )
         return json.dumps(choice)
 
-    def _told(self, person: Any, held: list[dict[str, Any]]) -> dict[str, Any]:
+    def _progress(self, person: Any, held: list[dict[str, Any]]) -> dict[str, Any]:
         answered, total, paused = person.answered, person.total, bool(person.paused)
         finished = answered >= total
         state: dict[str, Any] = {"answered": answered, "total": total, "paused": paused, "finished": finished}
         if finished:
-            # Ids in an address are escaped: they must not add to it.
+            # Escaped, so that an id cannot add parameters to the address.
             link = self.study.completion.link.replace("{participant}", quote(person.name, safe=""))
             state["completion"] = {"link": link, "code": self.study.completion.code}
         shown = [
@@ -308,7 +308,7 @@ class Desk:
         return plan(self.study.questions, total, f"{self.store.secret.hex()}:{person}")
 
     def _hand_out(self, person: Any, position: int) -> Work[dict[str, Any] | None]:
-        """Store a new question; None if another server did so for the same position meanwhile."""
+        """Store a new question; None if another server has done so for the same position."""
         number, slot = person.participant, self._plan(person.participant, person.total)[position - 1]
         for attempt in range(_TRIES + 1):
             if attempt == _TRIES:
@@ -323,12 +323,12 @@ class Desk:
                 return {"id": added[0].id, **row}
             if (yield self._sql.taken(person=number, position=position)):
                 return None
-        raise HTTPException(409, "questions: there is none left that this participant has not seen")
+        raise HTTPException(409, "questions: this participant has seen them all")
 
     def _choose(self, person: int, slot: str) -> Work[Asked | None]:
-        """A question for a slot of the plan; None if there is none at the moment."""
+        """A question for a slot of the plan; None if there is none now."""
         if slot == "catch":
-            # A study has few of its own: drawn blindly, one that was asked would come again.
+            # A study lists only a few: those already asked are excluded.
             return self.dealer.catch((yield from self._seen(person)) if self.dealer.catches else ())
         if slot == "random":
             return self.dealer.random()
@@ -362,14 +362,14 @@ class Desk:
 
     def _item(self, number: int) -> dict[str, Any]:
         name = self.names[number]
-        # It may have been taken out of the study after the question was handed out.
+        # The object may have been removed from the study since.
         item = self.by_number.get(number) or Item(name, "text", name, name)
         content = {"text": str(item.content)} if item.form == "text" else {"url": f"items/{number}"}
         return {"name": name, "form": item.form, **content, "alt": item.alt}
 
 
 class _Statements:
-    """The statements that requests run."""
+    """The prepared statements of requests."""
 
     def __init__(self, engine: sa.Engine):
         made = functools.partial(Prepared, engine)
@@ -388,14 +388,14 @@ class _Statements:
         mine = (questions.c.participant == participants.c.id) & (
             questions.c.position > participants.c.answered - given("back")
         )
-        # A subquery and no join: without statistics PostgreSQL may read the whole table of answers for a join.
+        # A subquery, because PostgreSQL without statistics may scan all answers for a join.
         answer = sa.select(answers.c.question).where(answers.c.question == questions.c.id).scalar_subquery()
         last = sa.select(sa.func.coalesce(sa.func.max(questions.c.position), 0)).where(person).scalar_subquery()
         paused = sa.select(meta.c.key).where(meta.c.key == "paused", meta.c.value == "1").exists()
         about = [participants.c[name] for name in ("name", "answered", "total")]
         asked = [questions.c[name] for name in ("id", "position", "kind", "n_chosen", "ordered", "shown")]
-        told: list[Any] = [last.label("last"), paused.label("paused"), answer.is_not(None).label("done")]
-        held = sa.select(participants.c.id.label("participant"), *about, *asked, *told)
+        state: list[Any] = [last.label("last"), paused.label("paused"), answer.is_not(None).label("done")]
+        held = sa.select(participants.c.id.label("participant"), *about, *asked, *state)
         held = held.select_from(participants.outerjoin(questions, mine))
         self.held = made(held.where(participants.c.id == given("person")).order_by(questions.c.position))
         self.taken = made(sa.select(questions.c.id).where(questions.c.position == given("position"), person))
@@ -422,7 +422,7 @@ def _counting(person: Any, now: Any) -> Any:
 
 
 def _storing(engine: sa.Engine) -> Any:
-    """Store an answer, count it and hand out a question, in one statement: one way to the database and back."""
+    """Store an answer, count it and hand out a question in one statement, that is, one round trip."""
 
     def given(column: Any) -> Any:
         return sa.cast(sa.bindparam(column.name, type_=column.type), column.type)

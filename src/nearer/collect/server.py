@@ -1,4 +1,4 @@
-"""The server: pages, their JSON interface, and files of the objects."""
+"""The web server: pages, JSON API, and media files of the objects."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from functools import partial
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import uvicorn
@@ -49,7 +50,7 @@ _STRICT = (
     "frame-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
 _OWN_PAGE = "default-src 'self' 'unsafe-inline' data: blob:; base-uri 'self'; frame-ancestors 'self'"
-# The HTML of an object may have its own style, and no script.
+# HTML objects may have inline styles, but no scripts.
 _ITEM = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'; sandbox"
 _HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -61,27 +62,27 @@ MAX_BODY = 16_384  # bytes of a request; an answer has about 200
 _BODY_SECONDS = 10.0
 _HEAD_BYTES = 16_384
 _HEAD_SECONDS = 10.0
-_CALLERS = 20_000  # whose requests are counted
+_CALLERS = 20_000  # callers whose requests are counted
 _CONNECTIONS = 20_000
 _BACKLOG = 2048
 
 
 def make_app(study: Study, store: Store) -> Starlette:
-    """The web application of a study; the database stays open when it ends."""
-    office = Office(study, store)
+    """The web application of a study; the caller closes the store."""
+    api = Api(study, store)
     routes: list[BaseRoute] = [
-        Route("/api/study", office.study_told),
-        Route("/api/start", office.start, methods=["POST"]),
-        Route("/api/next", office.next, methods=["POST"]),
-        Route("/api/answer", office.answer, methods=["POST"]),
-        Route("/health", office.health),
-        Route("/items/{number:int}", office.item),
+        Route("/api/study", api.describe),
+        Route("/api/start", api.start, methods=["POST"]),
+        Route("/api/next", api.next, methods=["POST"]),
+        Route("/api/answer", api.answer, methods=["POST"]),
+        Route("/health", api.health),
+        Route("/items/{number:int}", api.item),
         Route("/assets/{name}", asset),
         Route("/researcher", page("researcher.html")),
         Route("/api/openapi.json", openapi),
-        Route("/api/researcher/status", office.status),
-        Route("/api/researcher/answers.csv", office.download),
-        Route("/api/researcher/pause", office.pause, methods=["POST"]),
+        Route("/api/researcher/status", api.status),
+        Route("/api/researcher/answers.csv", api.download),
+        Route("/api/researcher/pause", api.pause, methods=["POST"]),
     ]
     if study.server.page:
         routes.append(Mount("/", StaticFiles(directory=study.folder / study.server.page, html=True)))
@@ -95,15 +96,15 @@ def make_app(study: Study, store: Store) -> Starlette:
         )  # fmt: skip
         middleware.append(cors)
     return Starlette(
-        routes=routes, middleware=middleware, lifespan=office.lifespan,
+        routes=routes, middleware=middleware, lifespan=api.lifespan,
         exception_handlers={
             HTTPException: _refused, Unavailable: _unavailable, ClientDisconnect: _gone, Exception: _failed,
         },
     )  # fmt: skip
 
 
-class Office:
-    """What the addresses of the interface do."""
+class Api:
+    """The handlers of the JSON API."""
 
     def __init__(self, study: Study, store: Store):
         self.study, self.store = study, store
@@ -121,9 +122,9 @@ class Office:
         with contextlib.closing(self.batches):
             yield
 
-    async def study_told(self, _request: Request) -> Response:
+    async def describe(self, _request: Request) -> Response:
         study, asked = self.study, self.study.questions
-        told = {
+        values = {
             "title": study.title,
             "language": study.language,
             "texts": study.texts,
@@ -135,7 +136,7 @@ class Office:
             "id_names": study.participants.id,
             "anonymous": study.participants.anonymous,
         }
-        return answered(told)
+        return json_response(values)
 
     async def start(self, request: Request) -> Response:
         given = await read_json(request)
@@ -145,16 +146,16 @@ class Office:
         if not isinstance(name, str):
             raise HTTPException(422, "participant: expected the participant's id as text")
         host = request.client.host if request.client else ""
-        # A keyed hash of the address, which reveals nothing after a restart.
+        # A hash with a random key: the address cannot be recovered.
         caller = hashlib.blake2b(host.encode(), key=self._salt, digest_size=8).digest()
         if not self._arrivals.allow(caller):
             raise HTTPException(429, "start: too many participants from one address; try again in a minute")
         done = await self.batches.run(partial(self.desk.start, name))
-        return answered({**done, "id": name})
+        return json_response({**done, "id": name})
 
     async def next(self, request: Request) -> Response:
         person = self._participant(await read_json(request))
-        return answered(await self.batches.run(partial(self.desk.next, person)))
+        return json_response(await self.batches.run(partial(self.desk.next, person)))
 
     async def answer(self, request: Request) -> Response:
         given = await read_json(request)
@@ -162,13 +163,13 @@ class Office:
             raise HTTPException(422, "choice: got none, expected a list of whole numbers, or null")
         person = self._participant(given)
         work = partial(self.desk.answer, person, given.get("question"), given["choice"], given.get("seconds"))
-        return answered(await self.batches.run(work))
+        return json_response(await self.batches.run(work))
 
     async def health(self, _request: Request) -> Response:
-        return answered({"ok": await self.batches.run(self.desk.alive, timeout=5)})
+        return json_response({"ok": await self.batches.run(self.desk.alive, timeout=5)})
 
     async def item(self, request: Request) -> Response:
-        """The file of an object, by number: no path comes from outside."""
+        """The media file of an object, by number: no path comes from the request."""
         item = self.desk.by_number.get(request.path_params["number"])
         if item is None or item.form == "text":
             raise HTTPException(404)
@@ -176,26 +177,26 @@ class Office:
         return FileResponse(item.content, media_type=item.media_type, headers=headers)
 
     def _participant(self, given: dict[str, Any]) -> int:
-        """The number of the participant who asks, if not too often."""
+        """The number of the participant who sent a request, within the rate limit."""
         person = self.desk.signer.number(given.get("participant"), PERSON)
         if person is None:
-            raise HTTPException(403, "participant: is not known; begin again by /api/start")
+            raise HTTPException(403, "participant: unknown token; call /api/start first")
         if not self._often.allow(person):
             raise HTTPException(429, "too many requests; slow down")
         return person
 
     def _check_token(self, request: Request) -> None:
-        """Refuse requests without the researcher's token, and repeated guesses."""
+        """Refuse requests without the researcher's token, and limit the rate of wrong tokens."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and self.desk.signer.is_researcher(token):
             return
         if not self._failures.allow("all"):
-            raise HTTPException(429, "token: too many wrong ones; wait a little")
-        raise HTTPException(401, "token: is not the one that nearer collect serve printed")
+            raise HTTPException(429, "token: too many wrong attempts; wait a minute")
+        raise HTTPException(401, "token: got a wrong one, expected the token that nearer collect serve printed")
 
     async def status(self, request: Request) -> Response:
         self._check_token(request)
-        return answered(await run_in_threadpool(self._status))
+        return json_response(await run_in_threadpool(self._status))
 
     def _status(self) -> dict[str, Any]:
         with self.store.reading() as connection:
@@ -206,8 +207,8 @@ class Office:
         asked = self.study.questions
         about = {"title": self.study.title, "kind": asked.kind, "number": asked.number, "adaptive": asked.adaptive}
         about |= {"n_objects": len(self.study.items), "images": images}
-        told = [{**person, "quality": judged.get(person["participant"])} for person in people]
-        return {**found, "study": about, "now": time.time(), "status": status, "people": told}
+        rated = [{**person, "quality": judged.get(person["participant"])} for person in people]
+        return {**found, "study": about, "now": time.time(), "status": status, "people": rated}
 
     async def download(self, request: Request) -> Response:
         self._check_token(request)
@@ -221,20 +222,18 @@ class Office:
         if not isinstance(paused, bool):
             raise HTTPException(422, "paused: expected true or false")
         await run_in_threadpool(self.store.set_paused, paused)
-        return answered({"paused": paused})
+        return json_response({"paused": paused})
 
 
-def answered(values: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """JSON that is not cached."""
+def json_response(values: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A JSON response that must not be cached."""
     return JSONResponse(values, status, {"Cache-Control": "no-store", **(headers or {})})
 
 
 def page(name: str) -> Callable[[Request], Awaitable[Response]]:
-    """A route to a page of the package, whose assets are named by a digest of their content."""
-    text = (_PAGES / name).read_text(encoding="utf-8")
-    for file in _ASSETS:
-        digest = hashlib.sha256((_PAGES / file).read_bytes()).hexdigest()[:12]
-        text = text.replace(f"assets/{file}", f"assets/{file}?{digest}")
+    """Handler of a built-in page; the version of its assets, which are cached, is a digest of their content."""
+    version = hashlib.sha256(b"".join((_PAGES / file).read_bytes() for file in _ASSETS)).hexdigest()[:12]
+    text = Template((_PAGES / name).read_text(encoding="utf-8")).substitute(version=version)
 
     async def give(_request: Request) -> Response:
         headers = {"Content-Security-Policy": _STRICT, "Cache-Control": "no-cache"}
@@ -258,21 +257,21 @@ async def asset(request: Request) -> Response:
 
 async def _refused(_request: Request, error: Any) -> Response:
     headers = {429: {"Retry-After": "1"}, 413: {"Connection": "close"}}.get(error.status_code)
-    return answered({"error": error.detail}, error.status_code, headers)
+    return json_response({"error": error.detail}, error.status_code, headers)
 
 
 async def _unavailable(_request: Request, error: Exception) -> Response:
-    logger.warning("the database does not take answers: %s; participants wait", error)
-    return answered({"error": "the study cannot store answers at the moment; try again soon"}, 503, _RETRY)
+    logger.warning("the database does not accept answers: %s; participants have to wait", error)
+    return json_response({"error": "the study cannot store answers at the moment; try again soon"}, 503, _RETRY)
 
 
 async def _gone(_request: Request, _error: Exception) -> Response:
-    return Response(status_code=400)  # nobody is there to read it
+    return Response(status_code=400)  # the client is gone
 
 
 async def _failed(request: Request, error: Exception) -> Response:
     logger.error("%s %s failed: %r", request.method, request.url.path, error)
-    return answered({"error": "something went wrong; try again"}, 500, _RETRY)
+    return json_response({"error": "something went wrong; try again"}, 500, _RETRY)
 
 
 class _Headers:
@@ -299,7 +298,7 @@ class Rate:
         self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
 
     def allow(self, caller: Hashable, now: float | None = None) -> bool:
-        """Whether a caller may go on, which counts it; `now` is in seconds of a steady clock."""
+        """Count a request and return whether it is allowed; `now` is a monotonic time in seconds."""
         now = time.monotonic() if now is None else now
         left, before = self._left.pop(caller, (self._burst, now))
         left = min(self._burst, left + (now - before) * self._per_second)
@@ -312,9 +311,9 @@ class Rate:
 
 async def read_json(request: Request) -> dict[str, Any]:
     """Read a JSON object within the limits of size and time."""
-    told = request.headers.get("content-length", "0")
-    if not told.isdecimal() or int(told) > MAX_BODY:
-        raise HTTPException(413, f"body: got {told[:12]} bytes, expected at most {MAX_BODY}")
+    length = request.headers.get("content-length", "0")
+    if not length.isdecimal() or int(length) > MAX_BODY:
+        raise HTTPException(413, f"body: got {length[:12]} bytes, expected at most {MAX_BODY}")
     try:
         body = await asyncio.wait_for(_read(request), _BODY_SECONDS)
     except asyncio.TimeoutError:
@@ -337,67 +336,47 @@ async def _read(request: Request) -> bytes:
     return bytes(body)
 
 
-class PatientProtocol(HttpToolsProtocol):
-    """Closes connections whose headers are incomplete after 10 s or larger than 16 KiB."""
+class HeaderLimits(HttpToolsProtocol):
+    """Closes connections whose headers are incomplete after 10 s or 16 KiB; uvicorn has no such limits."""
 
-    _timer: asyncio.TimerHandle | None = None
+    _timer: asyncio.TimerHandle | None = None  # runs while headers are incomplete
     _size = 0
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._watch()
+        self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._unwatch()
+        self._stop_timer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        self._watch()
-
-    def on_message_begin(self) -> None:
-        self._size = 0
-        super().on_message_begin()
-
-    def on_url(self, url: bytes) -> None:
-        self._count(len(url))
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._count(len(name) + len(value))
-        super().on_header(name, value)
-
-    def on_headers_complete(self) -> None:
-        self._unwatch()
-        super().on_headers_complete()
-
-    def _count(self, size: int) -> None:
-        self._size += size
-        if self._size > _HEAD_BYTES:
+        self._size += len(data)
+        if self._timer is not None and self._size > _HEAD_BYTES:
             self.transport.abort()
 
-    def _watch(self) -> None:
-        if self._timer is None and self._waits():
-            self._timer = self.loop.call_later(_HEAD_SECONDS, self._cut)
+    def on_message_begin(self) -> None:
+        self._start_timer()
+        super().on_message_begin()
 
-    def _unwatch(self) -> None:
+    def on_headers_complete(self) -> None:
+        self._stop_timer()
+        super().on_headers_complete()
+
+    def _start_timer(self) -> None:
+        self._stop_timer()
+        self._size = 0
+        self._timer = self.loop.call_later(_HEAD_SECONDS, self.transport.abort)
+
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _cut(self) -> None:
-        self._timer = None
-        if self._waits() and self.timeout_keep_alive_task is None:
-            self.transport.abort()
-
-    def _waits(self) -> bool:
-        """Whether it is the other side's turn to send something."""
-        busy = self.cycle is not None and not self.cycle.response_complete
-        return not busy and not self.transport.is_closing()
-
 
 def bind(host: str, port: int) -> socket.socket:
-    """Open the address to listen at; port 0 is any that is free."""
+    """Open the socket to listen on; port 0 is any free port."""
     try:
         kind, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except socket.gaierror as error:
@@ -406,7 +385,7 @@ def bind(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(address)
-        listening.listen(_BACKLOG)  # who comes before the server is ready waits
+        listening.listen(_BACKLOG)  # connections wait until the server is ready
     except OSError as error:
         listening.close()
         raise ValueError(f"port: got {port}, which cannot be used at {host}: {error.strerror}") from error
@@ -414,12 +393,12 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def check_certificate(certificate: str, key: str) -> None:
-    """Refuse files that TLS cannot use."""
+    """Raise if TLS cannot use the files."""
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except ssl.SSLError as error:
         raise ValueError(
-            f"certificate: got {certificate} with the key {key}, expected a certificate in PEM form and its own "
+            f"certificate: got {certificate} with the key {key}, expected a PEM certificate and its "
             f"private key: {error.reason or error}"
         ) from error
 
@@ -427,8 +406,8 @@ def check_certificate(certificate: str, key: str) -> None:
 def make_server(
     study: Study, store: Store, *, certificate: str | None = None, key: str | None = None, behind_proxy: bool = False
 ) -> uvicorn.Server:
-    """Make the server of a study; ``run([socket])`` serves until ctrl-C or SIGTERM."""
-    with contextlib.suppress(ImportError, ValueError, OSError):  # as many open connections as the system lets us
+    """The server of a study; ``run([socket])`` serves until Ctrl-C or SIGTERM."""
+    with contextlib.suppress(ImportError, ValueError, OSError):  # as many connections as the system allows
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -436,7 +415,7 @@ def make_server(
             resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
-        make_app(study, store), http=PatientProtocol, ws="none", log_config=None, access_log=False,
+        make_app(study, store), http=HeaderLimits, ws="none", log_config=None, access_log=False,
         server_header=False, timeout_keep_alive=75, timeout_graceful_shutdown=5, limit_concurrency=_CONNECTIONS,
         backlog=_BACKLOG, proxy_headers=behind_proxy, forwarded_allow_ips="127.0.0.1,::1",
         ssl_certfile=certificate, ssl_keyfile=key,
@@ -444,15 +423,15 @@ def make_server(
     return uvicorn.Server(config)
 
 
-class Keeper:
-    """Keeps a process (``python -m module``) running: starts it again when it dies, after growing pauses.
+class Supervisor:
+    """Runs ``python -m module`` and restarts it when it dies, after growing pauses.
 
-    It gets its orders by standard input (`read_orders`): the address of a database may hold a password, and everybody
-    can read a command line. It inherits the open files named by `descriptors`.
+    The process reads its options from standard input (`read_options`), because the address of a database may hold a
+    password and command lines are public. It inherits the open files in `descriptors`.
     """
 
-    def __init__(self, module: str, orders: dict[str, Any], descriptors: Sequence[int] = ()):
-        self._module, self._orders, self._descriptors = module, json.dumps(orders) + "\n", tuple(descriptors)
+    def __init__(self, module: str, options: dict[str, Any], descriptors: Sequence[int] = ()):
+        self._module, self._options, self._descriptors = module, json.dumps(options) + "\n", tuple(descriptors)
         self._end = threading.Event()
         self.process: subprocess.Popen[str] | None = None
         self._thread = threading.Thread(target=self._keep, daemon=True)
@@ -466,11 +445,11 @@ class Keeper:
             if self._end.is_set():
                 return
             patience = 1.0 if time.monotonic() - began > 60 else min(2 * patience, 60.0)
-            logger.warning("%s ended (%s): %s; begun again in %g s", self._module, code, last[:200], patience)
+            logger.warning("%s ended (%s): %s; restarting in %g s", self._module, code, last[:200], patience)
             self._end.wait(patience)
 
     def _run(self) -> tuple[int, str]:
-        """Exit code and last line of standard error."""
+        """Run the process once; returns its exit code and its last line on standard error."""
         command, last = [sys.executable, "-m", self._module], ""
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -479,14 +458,14 @@ class Keeper:
         assert self.process.stdin is not None
         assert self.process.stderr is not None
         with contextlib.suppress(OSError):
-            self.process.stdin.write(self._orders)
+            self.process.stdin.write(self._options)
             self.process.stdin.flush()
         for line in self.process.stderr:
             last = line.strip() or last
         return self.process.wait(), last
 
     def stop(self, seconds: float = 0.0) -> None:
-        """End the process: by SIGTERM if it is given seconds, else at once."""
+        """End the process: SIGTERM and up to `seconds` of grace, then SIGKILL."""
         self._end.set()
         if self.process is not None:
             if seconds:
@@ -498,25 +477,25 @@ class Keeper:
         self._thread.join(timeout=5)
 
 
-def read_orders(at_end: Callable[[], None]) -> dict[str, Any]:
-    """The orders of the `Keeper` that started this process; `at_end` is called when the Keeper's process is gone."""
-    told = json.loads(sys.stdin.readline())
+def read_options(at_end: Callable[[], None]) -> dict[str, Any]:
+    """The options from the `Supervisor` of this process; `at_end` is called when the supervisor is gone."""
+    options = json.loads(sys.stdin.readline())
 
     def watch() -> None:
         sys.stdin.read()
         at_end()
 
     threading.Thread(target=watch, daemon=True).start()
-    return told
+    return options
 
 
 def main() -> None:
-    """Serve, as one of several processes that share a socket."""
-    told = read_orders(lambda: os.kill(os.getpid(), signal.SIGTERM))
-    study, store = read_study(told["study"]), Store(told["database"])
-    listening = socket.socket(fileno=told["descriptor"])
+    """Serve as one of several processes that share a socket."""
+    options = read_options(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    study, store = read_study(options["study"]), Store(options["database"])
+    listening = socket.socket(fileno=options["descriptor"])
     with contextlib.suppress(KeyboardInterrupt):
-        make_server(study, store, **told["options"]).run([listening])
+        make_server(study, store, **options["server"]).run([listening])
     store.close()
 
 

@@ -1,4 +1,4 @@
-"""The database of a study, SQLite or PostgreSQL: its tables, how it is opened and worked on, what it holds."""
+"""The database of a study, SQLite or PostgreSQL: tables, transactions, status, export, backup."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from starlette.exceptions import HTTPException
 
-from nearer.collect.study import Questions, parted
+from nearer.collect.study import QuestionSettings, parted
 from nearer.data.messages import FileFormatError
 from nearer.io.files import part_name, remove_leftovers
 from nearer.io.text import text_cells
 from nearer.tables.decode import SIDES
 
 _SCHEMA = "1"
-_LOCK = 0x6E656172  # advisory lock of PostgreSQL while tables are made
-_PRESENT = 300.0  # seconds after the last sign of life
-_MOST = 128  # pieces of work in a transaction
-_WAITING = 4_000  # pieces that may wait
+_LOCK = 0x6E656172  # advisory lock of PostgreSQL while tables are created
+_PRESENT = 300.0  # seconds since the last answer
+_MOST = 128  # tasks in a transaction
+_WAITING = 4_000  # tasks that may wait
 _DEADLOCK, _SERIALIZATION = "40P01", "40001"
 _DETAILS = ("participant", "side", "seconds", "order", "catch", "correct", "chosen_by", "answered_at")
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
@@ -53,7 +53,7 @@ participants = sa.Table(
     sa.Column("id", _ID, primary_key=True, autoincrement=True),
     sa.Column("name", sa.Text, nullable=False, unique=True),
     sa.Column("started", sa.Double, nullable=False),
-    sa.Column("seen", sa.Double, nullable=False),  # when the last answer came
+    sa.Column("seen", sa.Double, nullable=False),  # time of the last answer
     sa.Column("visits", sa.Integer, nullable=False),
     sa.Column("total", sa.Integer, nullable=False),
     sa.Column("answered", sa.Integer, nullable=False),
@@ -67,14 +67,14 @@ questions = sa.Table(
     sa.Column("n_chosen", sa.Integer, nullable=False),
     sa.Column("ordered", sa.Boolean, nullable=False),
     sa.Column("shown", sa.Text, nullable=False),  # objects: the head, then the options as on the screen
-    sa.Column("key", sa.Text, nullable=False),  # the same for the same question in another order
+    sa.Column("key", sa.Text, nullable=False),  # equal for equal questions
     sa.Column("chosen_by", sa.Text, nullable=False),
-    sa.Column("expected", sa.Integer),  # the right option of a catch question
+    sa.Column("expected", sa.Integer),  # the right option of an attention check
     sa.Column("asked", sa.Double, nullable=False),
     sa.UniqueConstraint("participant", "position"),
     sa.UniqueConstraint("participant", "key"),
 )  # fmt: skip
-# At most one answer for each question: the key is what makes a resent answer count once.
+# The primary key allows one answer per question: a resent answer counts once.
 answers = sa.Table(
     "answers", tables,
     sa.Column("question", _ID, sa.ForeignKey("questions.id"), primary_key=True, autoincrement=False),
@@ -99,12 +99,12 @@ findings = sa.Table(
 
 
 def insert(source: sa.Connection | sa.Engine, table: sa.Table) -> Any:
-    """An INSERT of the kind of database, which knows ON CONFLICT."""
+    """An INSERT in the dialect of the database, which supports ON CONFLICT."""
     return (postgresql if source.dialect.name == "postgresql" else sqlite).insert(table)
 
 
 class Prepared:
-    """A statement compiled once, which takes longer than to run it: with bind parameters, or columns to fill."""
+    """A statement with bind parameters, or columns to fill, compiled once: compiling takes longer than running."""
 
     def __init__(self, engine: sa.Engine, statement: Any, columns: Sequence[str] = ()):
         made = statement.compile(dialect=engine.dialect, column_keys=list(columns) or None)
@@ -119,7 +119,7 @@ class Prepared:
 
 Call = tuple[Prepared, Any]  # a statement and its values
 _T = TypeVar("_T")
-Work = Generator[Call, list[Any], _T]  # yields a statement at a time, gets its rows, and returns a result
+Work = Generator[Call, list[Any], _T]  # yields statements, receives their rows, returns a result
 
 
 class Store:
@@ -133,7 +133,7 @@ class Store:
                 self._create()
             with self.reading() as connection:
                 if not sa.inspect(connection).has_table("meta"):
-                    raise FileFormatError(f"{self.shown}: holds no study yet; nearer collect serve begins it")
+                    raise FileFormatError(f"{self.shown}: holds no study yet; start it with: nearer collect serve")
                 schema = self.value(connection, "schema")
                 if schema != _SCHEMA:
                     raise FileFormatError(
@@ -153,7 +153,7 @@ class Store:
 
     @property
     def driver(self) -> Any:
-        """The DBAPI module, which has the classes of errors."""
+        """The DBAPI module, which defines the classes of errors."""
         return self.engine.dialect.loaded_dbapi
 
     def close(self) -> None:
@@ -165,18 +165,18 @@ class Store:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A transaction with a snapshot of the database, which does not block writers."""
+        """A read transaction on a snapshot; it does not block writers."""
         options = {"nearer_begin": "BEGIN"} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
         with self.engine.connect().execution_options(**options) as connection, connection.begin():
             yield connection
 
     def working(self) -> sa.Connection:
-        """A connection for `run`; with PostgreSQL each call is a transaction, which saves two round trips."""
+        """A connection for `run`; with PostgreSQL each statement is a transaction, which saves two round trips."""
         options = {} if self.is_sqlite else {"isolation_level": "AUTOCOMMIT"}
         return self.engine.connect().execution_options(**options)
 
     def run(self, connection: sa.Connection, calls: Sequence[Call]) -> list[list[Any]]:
-        """Rows of each of some statements, run in order on a connection from `working` (PostgreSQL: pipelined)."""
+        """Run statements in order on a connection from `working` (PostgreSQL: pipelined); returns the rows of each."""
         driver: Any = connection.connection.driver_connection
         try:
             if self.is_sqlite:
@@ -185,7 +185,7 @@ class Store:
                 cursors = [driver.execute(made.text, values) for made, values in calls]
             return [[made.row(row) for row in cursor] for (made, _), cursor in zip(calls, cursors)]
         except self.driver.Error as error:
-            # What a broken pipeline left out, psycopg still takes for prepared: such a connection is not used again.
+            # After a broken pipeline psycopg assumes statements prepared that are not: drop the connection.
             in_pipeline = not self.is_sqlite and len(calls) > 1
             if in_pipeline or self.engine.dialect.is_disconnect(error, driver, None):
                 connection.invalidate(error)
@@ -201,7 +201,7 @@ class Store:
             connection.execute(insert(connection, meta).on_conflict_do_nothing(), rows)
 
     def number_items(self, names: Sequence[str]) -> dict[str, int]:
-        """Permanent numbers of the objects, also of those that are no longer asked about."""
+        """Permanent numbers of all objects, including those removed from the study."""
         with self.writing() as connection:
             known = set(connection.scalars(sa.select(items.c.name)))
             fresh = [{"name": name} for name in names if name not in known]
@@ -218,7 +218,7 @@ class Store:
         return connection.scalar(sa.select(sa.func.count()).select_from(table).where(*conditions)) or 0
 
     def set_paused(self, paused: bool) -> bool:
-        """Stop or go on handing out questions; returns whether this changed anything."""
+        """Pause or resume handing out questions; returns whether this changed anything."""
         with self.writing() as connection:
             before = self.value(connection, "paused") == "1"
             _put(connection, meta, {"key": "paused", "value": str(int(paused))})
@@ -241,7 +241,7 @@ def _put(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> Non
 
 
 def reason(error: Exception) -> str:
-    """First line of an error of a database driver, or of SQLAlchemy around it."""
+    """First line of the message of a database error."""
     return str(getattr(error, "orig", error)).strip().split("\n")[0]
 
 
@@ -264,25 +264,25 @@ def _engine(url: str) -> sa.Engine:
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # transactions begin where we say so
+    connection.isolation_level = None  # transactions are begun explicitly
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
-    # A writer asks for the right to write at once: asking half-way could fail.
+    # A writer takes the write lock at once: upgrading a read lock could fail.
     connection.exec_driver_sql(connection.get_execution_options().get("nearer_begin", "BEGIN IMMEDIATE"))
 
 
 class Unavailable(Exception):
-    """The database does not answer, or has no room; nothing of the work was stored."""
+    """The database does not respond or is full; nothing was stored."""
 
 
 class Batches:
-    """Threads that work on a database, each with its own connection; SQLite has one writer, so one is enough.
+    """Threads that run tasks on the database, each with its own connection; one is enough for SQLite.
 
-    Work that arrives during a commit is done together in the next transaction, and answered after its commit. A piece
-    is a generator of statements: the first statements of all pieces go to the database together, then the second ones.
+    Tasks that arrive during a commit share the next transaction; their results are delivered after its commit. A task
+    is a generator of statements: the first statements of all tasks are sent together, then the second ones, and so on.
     """
 
     def __init__(self, store: Store, threads: int):
@@ -293,18 +293,18 @@ class Batches:
             thread.start()
 
     async def run(self, work: Callable[[], Work[_T]], timeout: float = 20.0) -> _T:
-        """Result of a piece of work, once it is committed.
+        """Result of a task, once it is committed.
 
-        The work may run twice (after a deadlock, or a lost connection); it may raise HTTPException before it writes.
+        A task may run twice (after a deadlock or a lost connection), and may raise HTTPException before it writes.
         """
         if self._queue.qsize() >= _WAITING:
-            raise Unavailable("too much waits already")
+            raise Unavailable("too many requests are waiting")
         future: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
         self._queue.put((work, future))
         try:
             return await asyncio.wait_for(future, timeout)
         except asyncio.TimeoutError:
-            raise Unavailable("the database did not answer in time") from None
+            raise Unavailable("the database did not respond in time") from None
 
     def close(self) -> None:
         for _ in self._threads:
@@ -345,7 +345,7 @@ class Batches:
             _deliver(batch, results)
 
     def _together(self, connection: sa.Connection, works: list[Callable[[], Work[Any]]]) -> list[Any]:
-        """Results of all pieces, in one transaction (PostgreSQL: one for each round of statements)."""
+        """Results of all tasks, in one transaction (PostgreSQL: one per round of statements)."""
         results: list[Any] = [None] * len(works)
         begun = [work() for work in works]
         rows: dict[int, Any] = dict.fromkeys(range(len(works)))
@@ -363,7 +363,7 @@ class Batches:
         return results
 
     def _concerns_one(self, error: Exception) -> bool:
-        """Whether other pieces of the same transaction may well succeed alone."""
+        """Whether other tasks of the transaction may succeed without the failed one."""
         error, driver = getattr(error, "orig", error), self._store.driver
         if isinstance(error, driver.OperationalError):
             return getattr(error, "sqlstate", None) in (_DEADLOCK, _SERIALIZATION)
@@ -384,13 +384,13 @@ def _deliver(batch: list[Any], results: list[Any]) -> None:
                 settled(result)
 
     if batch:
-        # All pieces come from the one loop of the server: it is woken once.
+        # All tasks come from the server's event loop: wake it once.
         with contextlib.suppress(RuntimeError):  # the loop has ended
             batch[0][1].get_loop().call_soon_threadsafe(settle)
 
 
 def study_status(connection: sa.Connection) -> dict[str, Any]:
-    """Counts; `present` were seen within five minutes, `per_minute` covers 60 minutes, the oldest first."""
+    """Counts; `present` answered within five minutes, `per_minute` covers 60 minutes, oldest first."""
     now = time.time()
     people = sa.select(
         sa.func.count().label("participants"),
@@ -414,7 +414,7 @@ def study_status(connection: sa.Connection) -> dict[str, Any]:
 
 
 def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
-    """Progress of each participant, and the attention checks passed."""
+    """Progress and attention checks of each participant."""
     checked = sa.select(participants.c.name, questions.c.expected, answers.c.choice)
     checked = checked.select_from(questions.join(answers).join(participants)).where(questions.c.expected.is_not(None))
     asked, right = Counter[str](), Counter[str]()
@@ -431,10 +431,10 @@ def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
 
 @dataclass
 class Export:
-    """The answers of a study, row by row; what is left out (asked before the study was changed) is counted."""
+    """The answers of a study, row by row; answers left out (asked before the study was changed) are counted."""
 
     store: Store
-    asked: Questions
+    asked: QuestionSettings
     left_out: dict[str, int] = field(default_factory=dict)
     n_rows: int = 0
 
@@ -446,7 +446,7 @@ class Export:
         return [*about[self.asked.kind], *_DETAILS]
 
     def rows(self) -> Iterator[list[str]]:
-        """Cells of each answer, in the order in which the questions were handed out."""
+        """Cells of each answer, in the order of the questions."""
         self.left_out, self.n_rows = {}, 0
         wanted = sa.select(questions, answers, participants.c.name.label("person")).order_by(questions.c.id)
         wanted = wanted.select_from(questions.join(answers).join(participants))
@@ -462,7 +462,7 @@ class Export:
                 yield _cells(row, [names[number] for number in shown], json.loads(row.choice))
 
     def lines(self) -> Iterator[str]:
-        """Lines of a CSV file, many at a time; what a spreadsheet could run as a formula is guarded."""
+        """Blocks of lines of a CSV file; cells that a spreadsheet could run as formulas are escaped."""
         rows = self.rows()
         yield ",".join(self.columns) + "\n"
         while block := list(itertools.islice(rows, 500)):
@@ -502,7 +502,7 @@ def _cells(row: Any, shown: list[str], choice: list[int]) -> list[str]:
 
 
 def back_up(store: Store, path: str | os.PathLike[str]) -> int:
-    """Copy a snapshot into a new SQLite file, also while the study is served; returns its number of answers."""
+    """Copy a snapshot into a new SQLite file, even during the study; returns its number of answers."""
     path = Path(path)
     if path.exists():
         raise FileExistsError(f"{path}: exists already; choose another name")
@@ -518,7 +518,7 @@ def back_up(store: Store, path: str | os.PathLike[str]) -> int:
             count = Store.count(target, answers)
         with open(part, "rb") as file:
             os.fsync(file.fileno())
-        os.link(part, path)  # refuses what has appeared meanwhile, as a rename would not
+        os.link(part, path)  # fails if the file exists by now, unlike a rename
     finally:
         for ending in ("", "-wal", "-shm"):
             Path(f"{part}{ending}").unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""A study: a folder with study.toml and items.csv, read and checked, or begun."""
+"""A study: a folder with study.toml and items.csv."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 from typing import Any, TypeVar
 
 from nearer.data.messages import FileFormatError, closest, counted, listed, shown
@@ -41,12 +42,12 @@ _MAX_NAME = 200
 
 @dataclass(frozen=True)
 class Item:
-    """An object that people compare."""
+    """An object to compare."""
 
-    name: str  # what the answers call it
+    name: str  # label in the answers
     form: str  # "text", "image", "audio" or "html"
     content: str | Path  # the text, or the file
-    alt: str  # what a screen reader says
+    alt: str  # text for screen readers
 
     @property
     def media_type(self) -> str:
@@ -54,8 +55,8 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Questions:
-    """What is asked; the comments of study.toml say what each means."""
+class QuestionSettings:
+    """[questions] of study.toml, whose comments explain each setting."""
 
     kind: str = "triplets"
     number: int = 100
@@ -75,39 +76,39 @@ class Questions:
 
     @property
     def n_shown(self) -> int:
-        """Options that a question shows, without the head."""
+        """Options in a question, without the head."""
         return {"triplets": 2, "odd-one-out": 3}.get(self.kind, self.options)
 
     @property
     def n_chosen(self) -> int:
-        """Options that an answer names."""
+        """Options to choose."""
         return self.choose if self.kind == "rankings" else 1
 
     @property
     def n_items(self) -> int:
-        """Objects in a question, the head included."""
+        """Objects in a question, including the head."""
         return self.n_shown + (self.kind != "odd-one-out")
 
 
 @dataclass(frozen=True)
-class Participants:
-    """Who takes part."""
+class ParticipantSettings:
+    """[participants] of study.toml."""
 
     id: tuple[str, ...] = ("PROLIFIC_PID", "workerId", "participant", "id")
     anonymous: bool = True
 
 
 @dataclass(frozen=True)
-class Completion:
-    """How a study ends for a participant."""
+class CompletionSettings:
+    """[completion] of study.toml."""
 
     link: str = ""
     code: str = ""
 
 
 @dataclass(frozen=True)
-class Server:
-    """Limits, and who else may ask for questions."""
+class ServerSettings:
+    """[server] of study.toml."""
 
     origins: tuple[str, ...] = ()
     page: str = ""
@@ -117,21 +118,21 @@ class Server:
 
 @dataclass(frozen=True)
 class Study:
-    """A study as study.toml and items.csv describe it; `texts` are what people read."""
+    """The contents of study.toml and items.csv; `texts` is what participants read."""
 
     folder: Path
     title: str
     language: str
     items: list[Item]
-    questions: Questions
-    participants: Participants
-    completion: Completion
-    server: Server
+    questions: QuestionSettings
+    participants: ParticipantSettings
+    completion: CompletionSettings
+    server: ServerSettings
     texts: dict[str, str]
 
     @property
     def database(self) -> str:
-        """Where answers are kept if no other database is named."""
+        """Default database."""
         return f"sqlite:///{(self.folder / 'answers.db').resolve()}"
 
 
@@ -202,19 +203,22 @@ def read_study(folder: str | Path) -> Study:
     folder = Path(folder)
     path = folder / _CONFIG
     if not path.is_file():
-        raise FileFormatError(f"{path}: no such file; nearer collect new {folder} begins a study")
+        raise FileFormatError(f"{path}: no such file; create a study with: nearer collect new {folder}")
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise FileFormatError(f"{path}: {error}") from error
     top = {"title": "A study", "language": "en", "items": _ITEMS}
-    sections = {"questions": Questions, "participants": Participants, "completion": Completion, "server": Server}
+    sections = {
+        "questions": QuestionSettings, "participants": ParticipantSettings,
+        "completion": CompletionSettings, "server": ServerSettings,
+    }  # fmt: skip
     _refuse_unknown(path, "", given, [*top, *sections, "texts"])
     words = {name: _value(path, name, given.get(name, value), "str") for name, value in top.items()}
     items = read_items(folder / words["items"])
     filled = {name: cls(**_table(path, name, given, cls.__annotations__)) for name, cls in sections.items()}
     asked = filled["questions"].kind
-    standard = tomllib.loads(_template(title="", kind=asked if asked in COLLECTED else "triplets"))["texts"]
+    standard = tomllib.loads(_config("", asked if asked in COLLECTED else "triplets"))["texts"]
     texts = standard | _table(path, "texts", given, dict.fromkeys(standard, "str"))
     texts = {name: text.strip() for name, text in texts.items()}
     study = Study(folder, words["title"], words["language"], items, **filled, texts=texts)
@@ -231,7 +235,7 @@ def _refuse_unknown(path: Path, prefix: str, given: Mapping[str, Any], known: Se
 
 
 def _table(path: Path, section: str, given: Mapping[str, Any], kinds: Mapping[str, str]) -> dict[str, Any]:
-    """The values of a table of the file, if it is there; `kinds` are the annotations of those it may have."""
+    """The checked values of a table of the file; `kinds` maps the names it may have to their annotations."""
     table = given.get(section, {})
     if not isinstance(table, dict):
         raise FileFormatError(f"{path}: {section}: got {shown(table)}, expected a table [{section}]")
@@ -246,7 +250,7 @@ _CALLED: dict[str, tuple[Any, str]] = {
 
 
 def _value(path: Path, name: str, value: Any, kind: str) -> Any:
-    """A value, if it is of the kind that an annotation such as ``int`` or ``tuple[str, ...]`` says."""
+    """The value, checked against an annotation such as ``int`` or ``tuple[str, ...]``."""
     outer, _, inner = kind.removesuffix(", ...]").partition("[")
     types, called = _CALLED[outer]
     if not isinstance(value, types) or (isinstance(value, bool) and kind != "bool"):
@@ -281,7 +285,7 @@ def _check(path: Path, study: Study) -> None:
     check("questions.number", asked.number <= most, objects)
     _check_objects(path, study)
     different = len(set(asked.catch_questions))
-    twice = f"at most {different}, the number of different catch_questions: nobody is asked the same twice"
+    twice = f"at most {different}, the number of different catch_questions"
     check("questions.catch", not different or asked.catch <= different, twice)
     people, server, web = study.participants, study.server, ("https://", "http://")
     check("participants.id", all(map(str.strip, people.id)), "names that are not empty")
@@ -314,14 +318,14 @@ def _check_objects(path: Path, study: Study) -> None:
         raise FileFormatError(f'{path}: questions.catch_questions: not for "rankings", leave it empty')
 
 
-def n_questions(asked: Questions, n_items: int) -> int:
-    """How many different questions there are."""
+def n_questions(asked: QuestionSettings, n_items: int) -> int:
+    """Number of different questions."""
     heads = 1 if asked.kind == "odd-one-out" else n_items
     return heads * math.comb(n_items - (heads > 1), asked.n_shown)
 
 
 def parted(kind: str, items: Sequence[_T]) -> tuple[list[_T], list[_T]]:
-    """The head of a question, in a list ("odd-one-out" has none), and its options."""
+    """The head of a question (a list of one, or empty for "odd-one-out"), and its options."""
     start = 0 if kind == "odd-one-out" else 1
     return list(items[:start]), list(items[start:])
 
@@ -336,19 +340,19 @@ def new_study(
     kind: str = "triplets",
     title: str | None = None,
 ) -> Study:
-    """Begin a study from a folder of images or of audio, a file of words, or items as `read_items` reads them."""
+    """Create a study from a folder of images or audio files, a file of words, or an items.csv."""
     folder = Path(folder)
     given = {"images": images, "audio": audio, "words": words, "items": items}
-    told = {name: value for name, value in given.items() if value is not None}
-    if len(told) != 1:
-        raise ValueError(f"new: got {' and '.join(told) or 'no objects'}, expected one of {listed(given)}")
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if len(chosen) != 1:
+        raise ValueError(f"new: got {' and '.join(chosen) or 'no objects'}, expected one of {listed(given)}")
     if kind not in COLLECTED:
         raise ValueError(f"kind: got {kind!r}, expected one of {listed(map(repr, COLLECTED))}")
     for name in (_CONFIG, _ITEMS):
         if (folder / name).exists():
             raise FileExistsError(f"{folder / name}: exists already; choose another folder")
-    text, copies = _gathered(*told.popitem())
-    # Files that are in their place already are the user's own: neither copied nor, if this fails, removed.
+    text, copies = _gathered(*chosen.popitem())
+    # Files already in place belong to the user: not copied, and not removed on failure.
     copies = [(source, target) for source, target in copies if source.resolve() != (folder / target).resolve()]
     for _, target in copies:
         if (folder / target).exists():
@@ -360,7 +364,7 @@ def new_study(
             (folder / target).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, folder / target)
         (folder / _ITEMS).write_text(text, encoding="utf-8")
-        config = _fitted(_template(title or folder.resolve().name, kind), kind, len(read_items(folder / _ITEMS)))
+        config = _config(title or folder.resolve().name, kind, len(read_items(folder / _ITEMS)))
         (folder / _CONFIG).write_text(config, encoding="utf-8")
         return read_study(folder)
     except BaseException:
@@ -396,29 +400,22 @@ def _gathered(what: str, source: str | Path) -> tuple[str, list[tuple[Path, str]
     return text.getvalue(), list(zip(files, contents))
 
 
-def _template(title: str, kind: str) -> str:
-    text = _TEMPLATE.read_text(encoding="utf-8").replace("@title@", json.dumps(title, ensure_ascii=False))
-    question = f"question = {json.dumps(KINDS[kind].question)}\n"
-    return text.replace("@kind@", json.dumps(kind)).replace("@question@", question)
-
-
-def _fitted(text: str, kind: str, n_items: int) -> str:
-    """A template with smaller numbers where few objects make few questions."""
-    usual = Questions(kind)
+def _config(title: str, kind: str, n_items: int = 10**6) -> str:
+    """The text of study.toml, with smaller numbers if few objects make few questions."""
+    usual = QuestionSettings(kind)
     options = min(usual.options, max(n_items // 2, 2))
-    number = min(usual.number, n_questions(Questions(kind, options=options), n_items))
-    changes = {
-        "number": number, "repeats": min(usual.repeats, number // 4), "catch": min(usual.catch, number // 4),
-        "options": options, "choose": min(usual.choose, options - 1),
+    number = min(usual.number, n_questions(QuestionSettings(kind, options=options), n_items))
+    values = {
+        "kind": kind, "number": number, "repeats": min(usual.repeats, number // 4),
+        "catch": min(usual.catch, number // 4), "options": options, "choose": min(usual.choose, options - 1),
     }  # fmt: skip
-    for name, value in changes.items():
-        old = f"{name} = {getattr(usual, name)} "
-        text = text.replace(old, f"{name} = {value} ".ljust(len(old)), 1)
-    return text
+    aligned = {name: json.dumps(value).ljust(22 - len(name)) for name, value in values.items()}
+    texts = {"title": json.dumps(title, ensure_ascii=False), "question": json.dumps(KINDS[kind].question)}
+    return Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(aligned, **texts)
 
 
 def _list_files(folder: str | Path, form: str) -> list[Path]:
-    """Files of a folder with an ending of this form, by name, without the hidden ones."""
+    """Files of a folder with an extension of this form, sorted, without hidden ones."""
     folder = Path(folder)
     if not folder.is_dir():
         raise FileFormatError(f"{folder}: no such folder")
@@ -434,7 +431,7 @@ def _list_files(folder: str | Path, form: str) -> list[Path]:
 
 
 def _read_words(path: str | Path) -> list[str]:
-    """Words of a text file, one on each line."""
+    """Words of a text file, one per line."""
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:

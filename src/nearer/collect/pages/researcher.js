@@ -79,24 +79,24 @@
   }
 
   function good({ map, forecast }) {
-    const told = [];
+    const sentences = [];
     if (map && map.accuracy !== null) {
-      told.push(`The map gets ${percent(map.accuracy)} (± ${(196 * map.accuracy_se).toFixed(1)}) of the answers right that it was not made from: ${whole(map.n_held_out)} to random questions.`);
+      sentences.push(`The map predicts ${percent(map.accuracy)} (± ${(196 * map.accuracy_se).toFixed(1)}) of ${whole(map.n_held_out)} held-out answers to random questions.`);
     }
     if (map && map.ceiling !== null) {
       const low = map.ceiling_low === null ? "" : ` (no lower than about ${percent(map.ceiling_low)})`;
-      told.push(`No map can get more than about ${percent(map.ceiling)}${low} right: so far do people agree on the ${whole(map.n_repeated)} questions that were answered more than once.`);
+      sentences.push(`Noise ceiling: no map can predict more than about ${percent(map.ceiling)}${low}, given how well people agree on the ${whole(map.n_repeated)} questions answered more than once.`);
     } else if (map) {
-      told.push("How far people agree is not known yet: no question was answered more than once.");
+      sentences.push("The noise ceiling is unknown: no question was answered more than once.");
     }
     if (forecast) {
       const range = `${percent(forecast.low)} to ${percent(forecast.high)}`;
-      told.push(forecast.early
-        ? "There are too few answers to tell what more of them would give."
+      sentences.push(forecast.early
+        ? "There are too few answers to predict the effect of more."
         : `Twice as many answers would give about ${percent(forecast.doubled)} (90 % interval ${range}), instead of ${percent(forecast.now)}.`);
     }
-    if (!told.length) told.push("Nothing can be told yet.");
-    $("good").replaceChildren(...told.map((text) => element("li", {}, text)));
+    if (!sentences.length) sentences.push("No results yet.");
+    $("good").replaceChildren(...sentences.map((text) => element("li", {}, text)));
   }
 
   const COLUMNS = [
@@ -130,7 +130,7 @@
       return element("td", missed || guessing ? { class: "bad" } : {}, text(person));
     }));
     $("people").replaceChildren(...order.slice(0, SHOWN).map(line));
-    $("rest").textContent = rows.length > SHOWN ? `${SHOWN} of ${whole(rows.length)}; all are in the download.` : "";
+    $("rest").textContent = rows.length > SHOWN ? `${SHOWN} of ${whole(rows.length)}; the download has all of them.` : "";
   }
 
   function draw() {
@@ -184,7 +184,7 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   };
 
-  // The token stands behind # in the address, which is never sent to a server; it does not stay there.
+  // The token is in the fragment of the address, which is never sent to a server, and is removed from it here.
   token = location.hash.slice(1) || sessionStorage.getItem("nearer:token") || "";
   history.replaceState(null, "", location.pathname);
   update();
