@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 .PHONY: help demo test tools bounds fuzz kill soak lint types bench docs clean
 
 help:
-	@echo "make demo   embed 21 European cities from comparisons of road distances alone (writes demo/)"
+	@echo "make demo   map 60 cars from 7,097 answers of people (writes demo/)"
 	@echo "make test   run the test suite"
 	@echo "make tools  tests of the benchmarks, the experiments and of what makes random cases"
 	@echo "make bounds kernels with every index checked: compiled with checks, and as plain Python"

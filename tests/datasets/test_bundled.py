@@ -45,3 +45,16 @@ def test_each_call_gives_arrays_of_its_own():
     first = datasets.load_eurodist()
     first.distances[:] = 0
     assert datasets.load_eurodist().distances.any()
+
+
+def test_cars():
+    data = datasets.load_cars()
+    assert data.comparisons.n_objects == 60
+    assert len(data.comparisons) == 14_194
+    assert data.comparisons.n_answers == 7_097
+    assert len(data.comparisons.people.names) == 146
+    class_of = dict(zip(data.comparisons.labels.tolist(), data.classes.tolist()))
+    assert [class_of[label] for label in ("2", "15", "1", "53")] == ["ordinary", "sports", "off-road", "outlier"]
+    assert all(picture.is_file() for picture in data.pictures)
+    assert data.pictures[0].stem == data.comparisons.labels[0]
+    assert "Kleindessner" in data.DESCR

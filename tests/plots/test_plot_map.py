@@ -248,3 +248,12 @@ def test_ten_thousand_labels_are_thinned():
     assert 10 < len(layer.shown) < 1000
     layer = drawn(plot_map(points, [f"object {i}" for i in range(10_000)], max_labels=20))
     assert len(layer.shown) == 20
+
+
+def test_pictures_stand_at_their_points():
+    pictures = load_cars().pictures[:3]
+    ax = plot_map(np.array([[0.0, 0.0], [1.0, 2.0], [np.nan, np.nan]]), images=[pictures[0], None, pictures[2]])
+    boxes = [artist for artist in ax.get_children() if isinstance(artist, AnnotationBbox)]
+    assert [tuple(box.xy) for box in boxes] == [(0.0, 0.0)]
+    with pytest.raises(ValueError, match="images: got 1"):
+        plot_map(np.zeros((3, 2)), images=pictures[:1])

@@ -41,7 +41,7 @@ COMMANDS = {
     "plan": ("answers", "How many answers a study needs, before it."),
     "collect": ("collect", "Run a study: ask people and keep their answers."),
     "simulate": ("answers", "Make answers from points, distances or classes."),
-    "demo": ("demo", "Map 21 European cities from comparisons alone."),
+    "demo": ("demo", "Map 60 cars from the answers of people."),
     "completion": ("completion", "Print a script that completes commands in a shell."),
 }
 

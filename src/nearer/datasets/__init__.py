@@ -6,6 +6,8 @@ from nearer.datasets.generate import SyntheticData, make_comparisons, make_point
 from nearer.datasets.load import (
     DistanceData,
     FeatureData,
+    PictureData,
+    load_cars,
     load_digits,
     load_eurodist,
     load_letters,
@@ -17,7 +19,9 @@ from nearer.datasets.load import (
 __all__ = [
     "DistanceData",
     "FeatureData",
+    "PictureData",
     "SyntheticData",
+    "load_cars",
     "load_digits",
     "load_eurodist",
     "load_letters",

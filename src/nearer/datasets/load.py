@@ -40,6 +40,31 @@ class FeatureData:
     DESCR: str  # source of the data, in Markdown
 
 
+@dataclass(frozen=True, eq=False)
+class PictureData:
+    """Objects known by answers about them, with their pictures."""
+
+    comparisons: Comparisons
+    classes: np.ndarray  # str, shape (n_objects,)
+    pictures: tuple[Path, ...]  # one file for each object
+    answers: Path  # the file of answers
+    DESCR: str  # source of the data, in Markdown
+
+
+def load_cars() -> PictureData:
+    """7,097 human answers to "which of these three cars is the most central?", about 60 cars, with participants."""
+    folder = Path(str(resources.files(__package__))) / "data" / "cars"
+    comparisons = read_comparisons(folder / "answers.csv").comparisons
+    with (folder / "classes.csv").open(encoding="utf-8", newline="") as stream:
+        class_of = {row["label"]: row["class"] for row in csv.DictReader(stream)}
+    labels = np.asarray(comparisons.labels).tolist()
+    pictures = tuple(folder / "pictures" / f"{label}.jpg" for label in labels)
+    classes = np.array([class_of[label] for label in labels])
+    return PictureData(
+        comparisons, classes, pictures, folder / "answers.csv", _resource("descr", "cars.md").decode("utf-8")
+    )
+
+
 def load_eurodist() -> DistanceData:
     """Road distances in km (21, 21) between 21 European cities."""
     rows = list(csv.reader(io.StringIO(_resource("data", "eurodist.csv").decode("utf-8"))))

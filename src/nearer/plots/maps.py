@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,9 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.collections import EllipseCollection
 from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
+from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox, IdentityTransform
+from PIL import Image
 from scipy.spatial import cKDTree
 
 from nearer.metrics import spread_shares
@@ -26,6 +29,7 @@ _NEAR = np.deg2rad([0, 180, 90, 270, 35, 145, 215, 325])
 _FAR = np.deg2rad(np.arange(0, 360, 30))
 _STRIP = np.deg2rad([90, 270, 70, 110, 250, 290])
 _FULL_AFTER = 100
+_PICTURE = 34.0  # points, the longer side
 
 
 def plot_map(
@@ -40,6 +44,7 @@ def plot_map(
     title: str | None = None,
     size: tuple[float, float] | None = None,
     font_size: float = 8.0,
+    images: Sequence[str | os.PathLike | None] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a map: one point per object, nearness as on paper.
@@ -64,6 +69,8 @@ def plot_map(
         Width and height of a new figure in inches; by default the shape of the map, 6.8 inches wide.
     font_size : float
         Of the labels, in points.
+    images : sequence (n_objects,) of paths, optional
+        Pictures, framed in the colour of the group; None for an object without one.
 
     Returns
     -------
@@ -102,6 +109,11 @@ def plot_map(
     else:
         codes, names, other = grouped
         _draw_groups(ax, xy, codes[keep], names, other, dot)
+    if images is not None:
+        if len(images) != n_objects:
+            raise ValueError(f"images: got {len(images)}, expected {n_objects}, one for each object")
+        codes = np.zeros(n_objects, int) if grouped is None else np.where(grouped[0] == grouped[2], -1, grouped[0])
+        _draw_pictures(ax, xy, [images[row] for row in np.flatnonzero(keep)], codes[keep])
     notes = [f"{(~keep).sum():,} of {n_objects:,} objects not shown: no position"] if not keep.all() else []
     if regions is not None:
         notes.insert(0, f"{'bars' if n_components == 1 else 'ellipses'}: {100 * level:g} % regions")
@@ -197,6 +209,16 @@ def _draw_groups(ax: Axes, xy: np.ndarray, codes: np.ndarray, names: list[str], 
         loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, ncols=columns, fontsize=8.5,
         handletextpad=0.3, markerscale=max(1.0, 6 / size),
     )  # fmt: skip
+
+
+def _draw_pictures(ax: Axes, xy: np.ndarray, paths: Sequence[Any], codes: np.ndarray) -> None:
+    for place, path, code in zip(xy, paths, codes):
+        if path is not None:
+            with Image.open(path) as file:
+                picture = OffsetImage(np.asarray(file.convert("RGB")), zoom=_PICTURE / max(file.size))
+            colour = GREY if code < 0 else PALETTE[code % len(PALETTE)]
+            frame = {"edgecolor": colour, "linewidth": 1.2}
+            ax.add_artist(AnnotationBbox(picture, place, pad=0.05, bboxprops=frame, zorder=5))
 
 
 def _legend_shape(n_entries: int) -> tuple[int, int]:
