@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from matplotlib.collections import EllipseCollection
 from matplotlib.figure import Figure
+from matplotlib.offsetbox import AnnotationBbox
 
+from nearer.datasets import load_cars
 from nearer.plots import plot_map, save_figure
 from nearer.plots.maps import LabelLayer, ellipse_axes
 
