@@ -5,105 +5,22 @@ it; a call of a file that is not imported, such as a method of an abstract class
 is at most nine files, each entered from one file above, so that who reads the code follows one direction. Helpers that
 every layer shares (messages, checks of arguments) are listed apart.
 
-    python benchmarks/trace_reading.py [answers.csv] [--rows 2000]
+    python -m benchmarks.trace_reading [answers.csv] [--rows 2000]
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import functools
-import sys
 import tempfile
-from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import numpy as np
 
-import nearer
+from benchmarks.tracing import SHARED, traced
 from nearer.io import read_comparisons
 
-ROOT = Path(nearer.__file__).parent
-SHARED = ("data/messages.py", "data/validate.py", "machine.py", "__init__.py")
 MOST_FILES = 9
 OPENER = "io/read.py"  # opens carriers by the names in the registry
-
-
-@dataclass
-class Trace:
-    """Calls from one file of the package to another, in the order in which files are first entered."""
-
-    calls: Counter[tuple[str, str]] = field(default_factory=Counter)
-    entered: dict[str, int] = field(default_factory=dict)  # file -> number of calls of its functions
-    moves: int = 0  # how often the control goes from one file to another, calls and returns alike
-    _last: str = ""
-
-    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
-        """Record a call or a return; for `sys.setprofile`."""
-        if event not in ("call", "return"):
-            return
-        here = _file(frame)
-        if here is None or frame.f_code.co_name == "<module>":
-            return
-        if event == "call":
-            self.entered[here] = self.entered.get(here, 0) + 1
-            caller = _caller(frame)
-            if caller is not None and caller != here:
-                self.calls[caller, here] += 1
-        if here != self._last:
-            self.moves += 1
-            self._last = here
-
-    def files(self) -> list[str]:
-        """The files entered, but for those that all share."""
-        return [file for file in self.entered if file not in SHARED]
-
-    def callers(self, file: str, above: bool) -> dict[str, int]:
-        """Files that call a file, with the number of calls: those that import it, or those that do not."""
-        found = {one: count for (one, other), count in self.calls.items() if other == file}
-        return {one: count for one, count in found.items() if (file in imported(one)) == above}
-
-
-@functools.cache
-def imported(file: str) -> set[str]:
-    """The files of the package that a file imports, at the top or in a function."""
-    found = set()
-    for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("nearer"):
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-            found |= {"/".join(name.split(".")[1:]) + ".py" for name in names if name}
-            if (ROOT / "/".join((node.module or "").split(".")[1:])).is_dir():  # a package passes names on
-                found |= imported("/".join([*(node.module or "").split(".")[1:], "__init__.py"]))
-    return found
-
-
-def _file(frame: FrameType) -> str | None:
-    """The file of a frame below the root of the package; None for a file of others."""
-    name = frame.f_code.co_filename
-    return Path(name).relative_to(ROOT).as_posix() if name.startswith(f"{ROOT}/") else None
-
-
-def _caller(frame: FrameType) -> str | None:
-    """The file of the nearest caller that belongs to the package."""
-    outer = frame.f_back
-    while outer is not None and _file(outer) is None:
-        outer = outer.f_back
-    return None if outer is None else _file(outer)
-
-
-def traced(path: Path) -> Trace:
-    """Read a file twice, so that imports and caches are done with, and trace the second time."""
-    read_comparisons(path)
-    trace = Trace()
-    sys.setprofile(trace)
-    try:
-        read_comparisons(path)
-    finally:
-        sys.setprofile(None)
-    return trace
 
 
 def write_file(path: Path, rows: int) -> None:
@@ -124,9 +41,9 @@ def main() -> None:
         if path is None:
             path = Path(folder) / "answers.csv"
             write_file(path, options.rows)
-        trace = traced(path)
+        trace = traced(lambda: read_comparisons(path))
     files = trace.files()
-    print(f"{len(files)} files of nearer entered, {trace.moves:,} moves from one file to another (all files)")
+    print(f"{len(files)} files of nearer entered, {trace.switches:,} switches between files")
     several = 0
     for file in files:
         above = [one for one in trace.callers(file, above=True) if one not in SHARED]
