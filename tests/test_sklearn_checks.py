@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearer import CKL, GNMDS, SOE, STE, TSTE, OrdinalEmbedding
+from nearer.losses import loss_with
 from nearer.solvers import LBFGS
 
 N_OBJECTS = 5
@@ -66,7 +67,7 @@ class RowsAreComparisons(Adapter):
     def predict(self, X):
         return super().predict(self._read(X))
 
-    @available_if(lambda self: self._make_loss().has_model)
+    @available_if(lambda self: loss_with(self.loss, self.loss_params).has_model)
     def predict_proba(self, X):
         return super().predict_proba(self._read(X))
 

@@ -9,20 +9,22 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from nearer.data import Comparisons
-    from nearer.estimator import CKL, GNMDS, SOE, STE, TSTE, OrdinalEmbedding
+    from nearer.estimator import OrdinalEmbedding
     from nearer.featuremap import FeatureMap
     from nearer.io import read_comparisons, write_comparisons
     from nearer.model_file import load
     from nearer.people import IndividualEmbedding
     from nearer.reports import report
+    from nearer.shortcuts import CKL, GNMDS, SOE, STE, TSTE
     from nearer.tables import Layout
 
 # Loaded on first use: the command line must answer --help without waiting for compilers and solvers.
-_HOMES = dict.fromkeys(("CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"), "nearer.estimator") | {
+_HOMES = dict.fromkeys(("CKL", "GNMDS", "SOE", "STE", "TSTE"), "nearer.shortcuts") | {
     "Comparisons": "nearer.data",
     "FeatureMap": "nearer.featuremap",
     "IndividualEmbedding": "nearer.people",
     "Layout": "nearer.tables",
+    "OrdinalEmbedding": "nearer.estimator",
     "load": "nearer.model_file",
     "read_comparisons": "nearer.io",
     "report": "nearer.reports",

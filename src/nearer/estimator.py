@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._set_output import ADAPTERS_MANAGER, _get_output_config
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.auto_dimension import choose_components
-from nearer.data import (
-    Comparisons,
-    as_generator,
-    check_bool,
-    check_integer,
-    check_numbers,
-    renumbered,
-)
-from nearer.io import open_blocks, read_comparisons
-from nearer.io.blocks import in_blocks
-from nearer.io.frames import is_table
-from nearer.io.read import warn_dropped
-from nearer.lapse_rates import Reliability, weigh_answers
-from nearer.losses import Loss, get_loss, loss_with
-from nearer.machine import check_memory
+from nearer.data import Comparisons, as_generator, check_bool, check_integer, check_numbers
+from nearer.lapse_rates import MAP_ROUNDS, Reliability, alternate
+from nearer.losses import Loss, loss_with
 from nearer.metrics import (
     WorstComparisons,
     comparison_accuracy,
@@ -40,40 +27,23 @@ from nearer.metrics import (
     worst_comparisons,
 )
 from nearer.metrics.neighbours import shares_of_answers
-from nearer.metrics.on_map import joined, on_labels
+from nearer.metrics.on_map import comparisons_on_map, joined
 from nearer.notebook import data_frame
-from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 from nearer.placement import Placement, extended, filled, place_objects
 from nearer.registry import WITH_MODEL
 from nearer.solvers import Callback, Result, Solver, get_solver
 from nearer.solvers.starts import Checkpoint, TimeSpent, best_of_starts, is_over, keeping_start
-from nearer.sources import as_comparisons
-from nearer.warning_types import ConvergenceWarning, InputWarning, UnplacedObjectsWarning, UnseenObjectsWarning
+from nearer.sources import MemorySource, Source, source_of
+from nearer.warning_types import ConvergenceWarning, UnplacedObjectsWarning, UnseenObjectsWarning
 
-__all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "OrdinalEmbedding"]
-
-# Turns of guessing who guesses; they end when no person's share of guesses moves by as much.
-_MOST_ROUNDS, _LAPSE_CHANGE = 15, 0.005
+__all__ = ["OrdinalEmbedding"]
 
 Start = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 """Makes a starting point of a given shape (n_objects, n_components)."""
 
 
-@dataclass
-class _Problem:
-    """What is to be solved, wherever the comparisons are."""
-
-    objective: Any
-    rows: np.ndarray  # the object of each row of the objective's points
-    seen: np.ndarray  # which of all objects occur in some comparison: bool, shape (n_objects,)
-    labels: np.ndarray | None
-    n_columns: int  # 3 (triplets) or 4 (quadruplets)
-    comparisons: Comparisons | None = None  # None if they stay in a file or on a cluster
-    n_side_by_side: int = 1  # starts to run at the same time
-
-
 def _has_model(estimator: OrdinalEmbedding) -> bool:
-    loss = estimator._make_loss()
+    loss = loss_with(estimator.loss, estimator.loss_params)
     if not loss.has_model:
         raise AttributeError(f"predict_proba: loss {loss.name!r} is not a probability model; use one of: {WITH_MODEL}")
     return True
@@ -223,17 +193,21 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         check_bool(resume, "resume")
         if resume and checkpoint is None:
             raise ValueError("resume: got True without checkpoint, expected the file to go on from in checkpoint")
-        keeping = None if checkpoint is None else Checkpoint(checkpoint, resume)
+        saved = None if checkpoint is None else Checkpoint(checkpoint, resume)
         n_init = int(self.n_init) if isinstance(self.init, str) else 1
         if not isinstance(self.init, str) or (self.warm_start and hasattr(self, "embedding_")):
             solver = keeping_start(solver)
-        with self._opened(X, y, sample_weight, n_init, client, keeping) as problem:
-            _warn_unseen(problem)
-            spent = TimeSpent()
-            self._solve(problem, [solver] * n_init, [self._starting_point] * n_init, keeping, spent)
-            self.n_comparisons_at_start_ = int(problem.objective.n_comparisons)
-            if self.reliability:
-                self._weigh_people(problem.comparisons, keeping_start(solver), spent)
+        source = source_of(X, y, sample_weight, self.n_objects, client, saved)
+        if self.reliability:
+            _check_participants(source)
+        loss, d = loss_with(self.loss, self.loss_params), self._dimension(source, saved)
+        spent = TimeSpent()
+        with source.objective(loss, d, self.n_jobs, n_init) as objective:
+            _warn_unseen(source)
+            self._solve(source, objective, [solver] * n_init, [self._starting_point] * n_init, saved, spent)
+            self.n_comparisons_at_start_ = int(objective.n_comparisons)
+        if self.reliability:
+            self._estimate_lapse_rates(source, loss, keeping_start(solver), spent)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OrdinalEmbedding:
@@ -265,7 +239,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 f"partial_fit: got n_components = {self.n_components}, expected {self.n_components_}, "
                 "the dimension of the map"
             )
-        _, further = self._on_map(X, y, sample_weight)
+        further = self.comparisons_on_map(X, y, sample_weight)
         self._refuse_nameless(further, "partial_fit")
         comparisons = joined(self.comparisons_, further)
         if self.n_objects is not None and comparisons.n_objects > self.n_objects:
@@ -279,9 +253,11 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             starts += [lambda rng, shape: rng.normal(size=shape)] * int(self.n_init)
             self.n_comparisons_at_start_ = len(comparisons)
         solvers = [keeping_start(solver), *[solver] * (len(starts) - 1)]
-        problem = self._in_memory(comparisons, self.n_components_, len(starts))
-        _warn_unseen(problem)
-        self._solve(problem, solvers, starts)
+        source = MemorySource(comparisons)
+        _warn_unseen(source)
+        made = loss_with(self.loss, self.loss_params)
+        with source.objective(made, self.n_components_, self.n_jobs, len(starts)) as objective:
+            self._solve(source, objective, solvers, starts)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -330,6 +306,39 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         check_is_fitted(self, "embedding_")
         return int(self.embedding_.shape[1])
 
+    @classmethod
+    def from_embedding(
+        cls, X: Any, labels: Any = None, loss: str | Loss | None = None, **parameters: Any
+    ) -> OrdinalEmbedding:
+        """Return an estimator with a map that is known already.
+
+        Parameters
+        ----------
+        X : array-like of float, shape (n_objects, n_components)
+            The map, kept as it is; a row of NaN is an object without a place.
+        labels : sequence of str, shape (n_objects,), optional
+        loss : str or Loss, optional
+            The loss that the map was made with, which `predict_proba` and `place` need.
+        **parameters : Any
+            Other parameters of the estimator.
+
+        Returns
+        -------
+        OrdinalEmbedding
+        """
+        embedding = np.array(X, dtype=np.float64)
+        if embedding.ndim != 2 or np.isinf(embedding).any():
+            raise ValueError(f"X: got shape {embedding.shape}, expected finite numbers (n_objects, n_components)")
+        names = None if labels is None else np.array(labels, dtype=str)
+        if names is not None and names.shape != embedding.shape[:1]:
+            raise ValueError(f"labels: got shape {names.shape}, expected one for each of {len(embedding):,} objects")
+        if loss is not None:
+            parameters["loss"] = loss
+        estimator = cls(embedding.shape[1], **parameters)
+        known = None if loss is None else loss_with(loss, estimator.loss_params).resolve(embedding.shape[1])
+        set_map(estimator, embedding, names, known)
+        return estimator
+
     # ---- the fitted map --------------------------------------------------------------------------------------------
 
     def transform(self, X: Any = None) -> Any:
@@ -346,12 +355,14 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             Or what `set_output` says.
         """
         check_is_fitted(self, "embedding_")
-        form = _get_output_config("transform", self)["dense"]
-        if form == "default":
-            return self.embedding_
+        form = getattr(self, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
         if form == "pandas":
             return self.to_frame()
-        return ADAPTERS_MANAGER.adapters[form].create_container(self.embedding_, None, self.get_feature_names_out)
+        if form == "polars":
+            import polars as pl
+
+            return pl.DataFrame(self.embedding_, schema=list(self.get_feature_names_out()))
+        return self.embedding_
 
     def set_output(self, *, transform: str | None = None) -> OrdinalEmbedding:
         """Choose what `transform` and `fit_transform` return.
@@ -408,7 +419,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         ndarray of bool, shape (N,)
             Ties and objects without a place give False; of the latter a warning tells.
         """
-        near, far = comparison_distances(*self._on_map(X, lost="False is predicted for them"))
+        near, far = comparison_distances(*self._placed(X, None, None, "False is predicted for them"))
         return near < far
 
     @available_if(_has_model)
@@ -426,7 +437,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             Columns "far is nearer" and "near is nearer"; 1/2, and a warning, for comparisons with an object without a
             place.
         """
-        near, far = comparison_distances(*self._on_map(X, lost="their probability is given as 1/2"))
+        near, far = comparison_distances(*self._placed(X, None, None, "their probability is given as 1/2"))
         yes = np.full(near.shape, 0.5)
         known = np.isfinite(near) & np.isfinite(far)
         yes[known] = self.loss_.probability(near[known], far[known])
@@ -441,7 +452,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             As in `fit`; numbers in an array are rows of the map, those in a table its labels, if it has some.
             Comparisons with an object that has no place on the map count as not satisfied, with a warning.
         """
-        return comparison_accuracy(*self._on_map(X, y, sample_weight, "they count as not satisfied"))
+        return comparison_accuracy(*self._placed(X, y, sample_weight, "they count as not satisfied"))
 
     def worst_comparisons(
         self, n: int = 20, X: Any = None, y: Any = None, sample_weight: Any = None
@@ -464,7 +475,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if X is None:
             self._require_comparisons("worst_comparisons", "they have to be given as X")
             return worst_comparisons(self.embedding_, self.comparisons_, n)
-        return worst_comparisons(*self._on_map(X, y, sample_weight), n)
+        return worst_comparisons(*self._placed(X, y, sample_weight), n)
 
     def place(self, X: Any, y: Any = None, sample_weight: Any = None, *, n_init: int = 8) -> Placement:
         """Find places for objects that are not on the map; the map itself stays as it is.
@@ -479,7 +490,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             Places to start from, which cost little; the best is kept for each object (each group, where new objects
             are compared with each other).
         """
-        embedding, comparisons = self._on_map(X, y, sample_weight)
+        embedding, comparisons = self._placed(X, y, sample_weight)
         self._refuse_nameless(comparisons, "place")
         rng = as_generator(self.random_state)
         return place_objects(embedding, comparisons, self.loss_, n_init=n_init, rng=rng, n_jobs=self.n_jobs)
@@ -491,13 +502,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     # ---- how a fit goes --------------------------------------------------------------------------------------------
 
-    def _make_loss(self) -> Loss:
-        """The loss that the parameters describe; `loss_` is that with what depends on the dimension filled in."""
-        return loss_with(self.loss, self.loss_params)
-
     def _checked_solver(self) -> Solver:
         """The solver that the parameters describe; wrong parameters are refused before any data are read."""
-        self._make_loss()
+        loss = loss_with(self.loss, self.loss_params)
         if isinstance(self.n_components, str):
             if self.n_components != "auto":
                 raise ValueError(f"n_components: got {self.n_components!r}, expected a number >= 1 or 'auto'")
@@ -513,7 +520,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         given = self.callbacks
         if given is not None and not (isinstance(given, Sequence) and all(map(callable, given))):
             raise ValueError(f"callbacks: got {given!r}, expected a list of functions")
-        if self.reliability and not self._make_loss().has_model:
+        if self.reliability and not loss.has_model:
             raise ValueError(
                 f"reliability: loss {self.loss!r} is not a probability model, expected one of: {WITH_MODEL}"
             )
@@ -522,93 +529,42 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         solver.check_parameters()
         return solver
 
-    @contextlib.contextmanager
-    def _opened(
-        self, X: Any, y: Any, sample_weight: Any, n_starts: int, client: Any, checkpoint: Checkpoint | None
-    ) -> Iterator[_Problem]:
-        """The comparisons as a problem to solve: in memory, in a file, or on a cluster."""
-        is_dask = hasattr(X, "__dask_graph__")
-        in_file = isinstance(X, (str, os.PathLike)) and in_blocks(X)
-        held = None if is_dask or in_file else _as_comparisons(X, y, sample_weight, self.n_objects)
-        if self.reliability:
-            if client is not None or held is None:
-                raise ValueError(
-                    "reliability: got comparisons in a file that is read in blocks or on a cluster, where no pass asks "
-                    "who answered, expected them in memory: nearer.read_comparisons(path).comparisons, and no client"
-                )
-            if held.people is None:
-                raise ValueError("reliability: who gave the answers is not known; give comparisons with participants")
+    def _dimension(self, source: Source, checkpoint: Checkpoint | None) -> int:
+        """The number of dimensions; "auto": that of the fit to resume, or chosen from comparisons in memory."""
         if not isinstance(self.n_components, str):
-            d = int(self.n_components)
-        elif checkpoint is not None and checkpoint.found:
-            d = int(checkpoint.about["n_components"])
-        elif held is not None:
-            d = choose_components(held, as_generator(self.random_state))
-        else:
+            return int(self.n_components)
+        if checkpoint is not None and checkpoint.found:
+            return int(checkpoint.about["n_components"])
+        if source.comparisons is None:
             raise ValueError(
                 "n_components: got 'auto', which needs the comparisons in memory; give a number, such as a fit to a "
                 "part of them finds"
             )
-        if client is not None or is_dask:
-            from nearer.distributed.dask_objective import cluster_objective
-
-            given = (X, y, sample_weight) if held is None else (held, None, None)
-            with cluster_objective(
-                *given, client=client, loss=self._make_loss(), n_components=d, n_objects=self.n_objects,
-                checkpoint=checkpoint,
-            ) as found:  # fmt: skip
-                data = found.data
-                seen = np.isin(np.arange(data.n_all), data.seen)
-                yield _Problem(found, data.seen, seen, data.labels, data.n_columns, held)
-        elif held is not None:
-            yield self._in_memory(held, d, n_starts)
-        else:
-            _refuse_beside_file(y, sample_weight)
-            source = open_blocks(X, n_objects=self.n_objects).without_participants()
-            n_objects = source.n_objects
-            self._check_memory(n_objects, n_objects, n_starts, d)
-            objective = StreamedObjective(source, self._make_loss(), d, n_objects, self.n_jobs)
-            # One start after the other: side by side they would read the file against each other.
-            yield _Problem(objective, np.arange(n_objects), source.seen, source.labels, source.n_columns)
-
-    def _in_memory(self, comparisons: Comparisons, d: int, n_starts: int) -> _Problem:
-        self._check_memory(comparisons.n_objects, min(comparisons.n_objects, comparisons.index.size), n_starts, d)
-        rows = np.flatnonzero(comparisons.seen)
-        compact = comparisons if len(rows) == comparisons.n_objects else renumbered(comparisons, rows)
-        n_jobs = resolve_jobs(self.n_jobs)
-        # Starts side by side use one thread each; a single start uses them all.
-        objective = LocalObjective(compact, self._make_loss(), d, n_jobs if n_starts == 1 else 1)
-        n_columns = comparisons.index.shape[1]
-        return _Problem(objective, rows, comparisons.seen, comparisons.labels, n_columns, comparisons, n_jobs)
-
-    def _check_memory(self, n_objects: int, n_placed: int, n_starts: int, d: int) -> None:
-        """Refuse a map that cannot fit; a solver holds at least the point, its gradient and a further point."""
-        needed = 8.0 * d * (n_objects + n_placed * (n_starts + 3)) + n_objects
-        what = f"fit: n_objects = {n_objects:,} with n_components = {d:,} and {n_starts:,} starting points"
-        check_memory(needed, what, "ask for fewer, or number the objects without gaps")
+        return choose_components(source.comparisons, as_generator(self.random_state))
 
     def _solve(
         self,
-        problem: _Problem,
+        source: Source,
+        objective: Any,
         solvers: list[Solver],
         starts: list[Start],
         checkpoint: Checkpoint | None = None,
         spent: TimeSpent | None = None,
     ) -> None:
-        """Solve from every start and make the best result this estimator's own."""
-        shape = (len(problem.seen), problem.objective.n_components)
+        """Solve from every start and keep the best result."""
+        shape = (len(source.seen), objective.n_components)
         generators = as_generator(self.random_state).spawn(len(starts))
-        points = [start(rng, shape)[problem.rows] for start, rng in zip(starts, generators)]
+        points = [start(rng, shape)[source.rows] for start, rng in zip(starts, generators)]
         if checkpoint is not None:
             seed, digest = self.random_state, hashlib.sha256(points[0].tobytes()).hexdigest()[:12]
             others = {
                 "random_state": str(seed) if isinstance(seed, int | np.integer | None) else type(seed).__name__,
                 "init": "random" if isinstance(self.init, str) else f"an array ({digest})",
             }
-            points = checkpoint.begin(problem.objective, solvers[0], points, generators, others)
+            points = checkpoint.begin(objective, solvers[0], points, generators, others)
         result = best_of_starts(
-            problem.objective, solvers, points, generators, problem.n_side_by_side, self.callbacks or (), self.verbose,
-            checkpoint, spent,
+            objective, solvers, points, generators, source.n_parallel, self.callbacks or (), self.verbose, checkpoint,
+            spent,
         )  # fmt: skip
         if result.trouble:
             warnings.warn(
@@ -617,48 +573,43 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        result = replace(result, embedding=result.embedding[problem.seen[problem.rows]])
+        result = replace(result, embedding=result.embedding[source.seen[source.rows]])
         embedding = np.full(shape, np.nan)
-        embedding[problem.seen] = principal_axes(result.embedding)
-        self._take(embedding, problem.labels, problem.n_columns, problem.objective.loss, result)
-        if problem.comparisons is not None:
-            self.comparisons_ = problem.comparisons
+        embedding[source.seen] = principal_axes(result.embedding)
+        set_map(self, embedding, source.labels, objective.loss)
+        set_result(self, result, source.n_columns)
+        if source.comparisons is not None:
+            self.comparisons_ = source.comparisons
         elif hasattr(self, "comparisons_"):
             del self.comparisons_  # of an earlier fit; those of this one stay where they are
 
-    def _take(
-        self, embedding: np.ndarray, labels: np.ndarray | None, n_columns: int, loss: Loss, result: Result
-    ) -> None:
-        """Make a map this estimator's own."""
-        self.embedding_, self.labels_, self.n_objects_ = embedding, labels, len(embedding)
-        self.n_features_in_, self.loss_ = n_columns, loss
-        self.objective_, self.reliability_ = result.objective, None
-        self._take_result(result)
-
-    def _take_result(self, result: Result) -> None:
-        """Make what a solver says of its run this estimator's own."""
-        self.result_, self.n_iter_, self.history_ = result, result.n_iter, result.history
-
-    def _weigh_people(self, comparisons: Comparisons | None, solver: Solver, spent: TimeSpent) -> None:
-        """Estimate in turns who guesses, given the map, and the map, given that."""
+    def _estimate_lapse_rates(self, source: Source, loss: Loss, solver: Solver, spent: TimeSpent) -> None:
+        """Estimate in turns the lapse rates, given the map, and the map, given those."""
+        comparisons = source.comparisons
         assert comparisons is not None
-        assert comparisons.people is not None
-        known = None
-        for _ in range(_MOST_ROUNDS):
-            chance = self.loss_.probability(*comparison_distances(self.embedding_, comparisons))
-            shares = shares_of_answers(comparisons)
-            weights, found = weigh_answers(chance, comparisons.people, comparisons.weights, shares)
-            if known is not None and np.abs(found.guesses - known.guesses).max() < _LAPSE_CHANGE:
-                break
-            known, earlier = found, self.result_
+        people = comparisons.people
+        assert people is not None
+
+        def chance() -> np.ndarray:
+            return self.loss_.probability(*comparison_distances(self.embedding_, comparisons))
+
+        def solve(weights: np.ndarray) -> bool:
+            earlier = self.result_
             if is_over(solver, spent.seconds):
                 message = f"stopped: reached max_seconds = {solver.max_seconds:g}"
-                self._take_result(replace(earlier, converged=False, message=message))
-                break
-            problem = self._in_memory(comparisons.replaced(weights=np.maximum(weights, 1e-12)), self.n_components_, 1)
-            self._solve(problem, [solver], [lambda rng, shape: np.nan_to_num(self.embedding_)], spent=spent)
-            self._take_result(self.result_.after(earlier))
-        self.comparisons_, self.reliability_ = comparisons, found
+                set_result(self, replace(earlier, converged=False, message=message), source.n_columns)
+                return True
+            weighted = MemorySource(comparisons.replaced(weights=np.maximum(weights, 1e-12)))
+            start: Start = lambda rng, shape: np.nan_to_num(self.embedding_)  # noqa: E731
+            with weighted.objective(loss, self.n_components_, self.n_jobs) as objective:
+                self._solve(weighted, objective, [solver], [start], spent=spent)
+            set_result(self, self.result_.after(earlier), source.n_columns)
+            return False
+
+        shares = shares_of_answers(comparisons)
+
+        self.reliability_ = alternate(chance, solve, people, comparisons.weights, shares, rounds=MAP_ROUNDS)
+        self.comparisons_ = comparisons
 
     def _starting_point(self, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
         if not isinstance(self.init, str):
@@ -673,30 +624,35 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             X0[: len(known)] = np.where(np.isnan(known), X0[: len(known)], known)
         return X0
 
-    def _on_map(
-        self, X: Any, y: Any = None, sample_weight: Any = None, lost: str = ""
-    ) -> tuple[np.ndarray, Comparisons]:
-        """The map, with rows of NaN for objects it has never heard of, and X as comparisons of its rows.
+    def comparisons_on_map(self, X: Any, y: Any = None, sample_weight: Any = None) -> Comparisons:
+        """Return comparisons with their objects numbered as on the map.
 
-        A warning says what becomes of comparisons that are `lost`: those that name an object without a place.
+        Parameters
+        ----------
+        X, y, sample_weight : Any
+            As in `fit`.
+
+        Returns
+        -------
+        Comparisons
+            Objects that are not on the map follow those that are: their numbers start at `n_objects_`.
         """
         check_is_fitted(self, "embedding_")
-        named = isinstance(X, (str, os.PathLike)) or is_table(X)
-        known, n_known = self.labels_, self.n_objects_
-        comparisons = on_labels(_as_comparisons(X, y, sample_weight), known, named)
-        seen = comparisons.seen
-        if not seen[:n_known].any():
-            told = f"none of the objects compared, {int(seen.sum()):,} in all, is on the map"
-            warnings.warn(told, InputWarning, stacklevel=3)
-        from_one = len(seen) == n_known + 1 and not seen[0] and seen[1:].all()
-        if from_one and (known is None or known.tolist() == list(map(str, range(n_known)))):
-            told = f"the comparisons use the numbers 1 to {n_known}, the objects of the map are 0 to {n_known - 1}"
-            warnings.warn(f"{told}: are they counted from 1?", InputWarning, stacklevel=3)
+        return comparisons_on_map(X, self.labels_, self.n_objects_, y, sample_weight)
+
+    def _placed(
+        self, X: Any, y: Any = None, sample_weight: Any = None, consequence: str = ""
+    ) -> tuple[np.ndarray, Comparisons]:
+        """The map, with rows of NaN for objects that it does not have, and X as comparisons of its rows.
+
+        With a `consequence`, a warning reports it if comparisons name an object without a place.
+        """
+        comparisons = self.comparisons_on_map(X, y, sample_weight)
         embedding = filled(self.embedding_, comparisons.n_objects)
-        homeless = np.isnan(embedding).any(axis=1)
-        if lost and homeless.any() and (n_lost := int(homeless[comparisons.index].any(axis=1).sum())):
-            told = f"{n_lost:,} of {len(comparisons):,} comparisons name an object without a place on the map"
-            warnings.warn(f"{told}; {lost}", UnplacedObjectsWarning, stacklevel=3)
+        unplaced = np.isnan(embedding).any(axis=1)
+        if consequence and (n := int(unplaced[comparisons.index].any(axis=1).sum())):
+            found = f"{n:,} of {len(comparisons):,} comparisons name an object without a place on the map"
+            warnings.warn(f"{found}; {consequence}", UnplacedObjectsWarning, stacklevel=3)
         return embedding, comparisons
 
     def _refuse_nameless(self, comparisons: Comparisons, what: str) -> None:
@@ -714,95 +670,38 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             )
 
 
-@dataclass(eq=False, repr=False)
-class _NamedLoss(OrdinalEmbedding):
-    """An `OrdinalEmbedding` whose class says which loss it has."""
-
-    loss: str = field(init=False)
-    loss_params: None = field(init=False, default=None)
-
-
-class GNMDS(_NamedLoss):
-    """Generalised non-metric MDS: `OrdinalEmbedding` with the hinge loss and its other parameters."""
-
-    loss = "hinge"
+def set_map(estimator: OrdinalEmbedding, embedding: np.ndarray, labels: np.ndarray | None, loss: Loss | None) -> None:
+    """Give an estimator a map; a loss that is not known is None."""
+    estimator.embedding_, estimator.labels_, estimator.n_objects_ = embedding, labels, len(embedding)
+    estimator.reliability_ = None
+    if loss is not None:
+        estimator.loss_ = loss
 
 
-class STE(_NamedLoss):
-    """Stochastic triplet embedding: `OrdinalEmbedding` with the ste loss and its other parameters."""
-
-    loss = "ste"
-
-
-class SOE(_NamedLoss):
-    """Soft ordinal embedding: `OrdinalEmbedding` with the soe loss and its other parameters."""
-
-    loss = "soe"
+def set_result(estimator: OrdinalEmbedding, result: Result, n_columns: int) -> None:
+    """Give an estimator what its solver returned for comparisons of 3 or 4 columns."""
+    estimator.result_, estimator.n_iter_, estimator.history_ = result, result.n_iter, result.history
+    estimator.objective_, estimator.n_features_in_ = result.objective, n_columns
 
 
-@dataclass(eq=False, repr=False)
-class CKL(_NamedLoss):
-    """Crowd kernel learning: `OrdinalEmbedding` with the ckl loss.
-
-    Parameters are those of `OrdinalEmbedding`, without `loss` and `loss_params`, and one more.
-
-    Parameters
-    ----------
-    delta : float, default 0.05
-        Positive; keeps the loss defined where both distances vanish, see `nearer.losses.CKLLoss`.
-    """
-
-    loss = "ckl"
-    delta: float = field(default=0.05, kw_only=True)
-
-    def _make_loss(self) -> Loss:
-        return get_loss(self.loss, delta=self.delta)
+def _check_participants(source: Source) -> None:
+    if not source.in_memory or source.comparisons is None:
+        raise ValueError(
+            "reliability: got comparisons in a file that is read in blocks or on a cluster, where participants are "
+            "not read, expected them in memory: nearer.read_comparisons(path).comparisons, and no client"
+        )
+    if source.comparisons.people is None:
+        raise ValueError("reliability: who gave the answers is not known; give comparisons with participants")
 
 
-@dataclass(eq=False, repr=False)
-class TSTE(_NamedLoss):
-    """t-distributed stochastic triplet embedding: `OrdinalEmbedding` with the tste loss.
-
-    Parameters are those of `OrdinalEmbedding`, without `loss` and `loss_params`, and one more.
-
-    Parameters
-    ----------
-    alpha : float, optional
-        Positive, the degrees of freedom; by default ``max(n_components - 1, 1)``, see `nearer.losses.TSTELoss`.
-    """
-
-    loss = "tste"
-    alpha: float | None = field(default=None, kw_only=True)
-
-    def _make_loss(self) -> Loss:
-        return get_loss(self.loss, alpha=self.alpha)
-
-
-def _warn_unseen(problem: _Problem) -> None:
-    unseen = np.flatnonzero(~problem.seen)
+def _warn_unseen(source: Source) -> None:
+    unseen = np.flatnonzero(~source.seen)
     if len(unseen):
         first = int(unseen[0])
-        name = first if problem.labels is None else repr(str(problem.labels[first]))
+        name = first if source.labels is None else repr(str(source.labels[first]))
         warnings.warn(
-            f"{len(unseen):,} of {len(problem.seen):,} objects occur in no comparison (first: {name}); "
+            f"{len(unseen):,} of {len(source.seen):,} objects occur in no comparison (first: {name}); "
             "their rows of embedding_ are NaN",
             UnseenObjectsWarning,
             stacklevel=3,
-        )
-
-
-def _as_comparisons(X: Any, y: Any, sample_weight: Any, n_objects: int | None = None) -> Comparisons:
-    """Take whatever an estimator is given, files included, as comparisons."""
-    if not isinstance(X, (str, os.PathLike)):
-        return as_comparisons(X, y, sample_weight, n_objects)
-    _refuse_beside_file(y, sample_weight)
-    read = read_comparisons(X, n_objects=n_objects)
-    warn_dropped(read.path, read.dropped)
-    return read.comparisons
-
-
-def _refuse_beside_file(y: Any, sample_weight: Any) -> None:
-    if y is not None or sample_weight is not None:
-        raise ValueError(
-            "fit: got a file with y or sample_weight, expected columns of the file for them, such as answer and weight"
         )

@@ -7,6 +7,7 @@ shares are spread over people is found from all of them, so that a person of few
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,13 +16,17 @@ import numpy as np
 from nearer.data.coded import Coded, frozen
 from nearer.notebook import data_frame
 
-__all__ = ["SHARES", "Reliability", "log_likelihoods", "population", "responsibilities", "weigh_answers"]
+__all__ = ["SHARES", "Reliability", "alternate", "log_likelihoods", "population", "responsibilities", "weigh_answers"]
 
 SHARES = frozen(np.linspace(0.0, 1.0, 41))
 # Prior on the lapse rate, with the weight of one participant: 1/2 at zero, the rest uniform.
 _BEFORE = frozen(np.append(0.5, np.zeros(len(SHARES) - 1)) + 0.5 / len(SHARES))
-_STEPS = 200
-_CHANGE = 1e-4
+# Of the distribution of lapse rates: at most this many EM steps, or until no probability changes by more.
+_STEPS, _CHANGE = 200, 1e-4
+# EM iterations at most, of lapse rates and: a map; a map with weights of people; the same while spreads are compared;
+# the answer law of careful people. They end earlier when no lapse rate changes by more than the tolerance.
+MAP_ROUNDS, INDIVIDUAL_ROUNDS, SPREAD_ROUNDS, LAW_ROUNDS = 15, 20, 2, 9
+_TOLERANCE = 0.005
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +99,7 @@ def responsibilities(chance: np.ndarray, people: Coded, posterior: np.ndarray) -
 def weigh_answers(
     chance: np.ndarray, people: Coded, weights: np.ndarray | None, shares: np.ndarray | None = None
 ) -> tuple[np.ndarray, Reliability]:
-    """Weights for the rows: those they have, times the probability of being no guess.
+    """E-step: weights for the rows, those they have times the probability of being no guess, and the lapse rates.
 
     `shares` (N,) says how many answers each row stands for, see `shares_of_answers`; default: one.
     """
@@ -108,3 +113,29 @@ def weigh_answers(
     )
     mean = by_map_only / np.maximum(total, 1e-300)
     return own * by_map, Reliability(people.names, n_answers, posterior @ SHARES, mean)
+
+
+def alternate(
+    chance: Callable[[], np.ndarray],
+    solve: Callable[[np.ndarray], bool],
+    people: Coded,
+    weights: np.ndarray | None,
+    shares: np.ndarray | None = None,
+    *,
+    rounds: int,
+    tolerance: float = _TOLERANCE,
+) -> Reliability | None:
+    """Estimate lapse rates and a model by EM, starting from a fitted model.
+
+    `chance()` gives the probability (N,) of each answer under the model, if it is not a guess; `solve(weights)` fits
+    the model again with these weights (N,) of the answers, and returns whether to stop.
+    """
+    found = None
+    for _ in range(rounds):
+        known = found
+        weighted, found = weigh_answers(chance(), people, weights, shares)
+        if known is not None and np.abs(found.guesses - known.guesses).max() < tolerance:
+            break
+        if solve(weighted):
+            break
+    return found

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from nearer import estimator as _estimators
+from nearer import shortcuts
 from nearer import solvers as _solvers
 from nearer.archive import Arrays, as_json, from_json, little_endian, read_archive, write_archive
 from nearer.data import Answers, Comparisons, check_bool
 from nearer.data.answers import DETAILS, check_details
 from nearer.data.coded import Coded
-from nearer.estimator import OrdinalEmbedding
+from nearer.estimator import OrdinalEmbedding, set_map, set_result
 from nearer.featuremap import FeatureMap, kernel_ridge
 from nearer.io import FileFormatError, atomic_write
 from nearer.io.files import refuse_irregular
@@ -40,7 +40,7 @@ _KIND = "model"
 _OF_RESULT: dict[str, Any] = {"n_iter": int, "n_gradients": int, "converged": bool, "message": str}
 
 # Nothing but these is ever made from a name in a file.
-_CLASSES = {name: getattr(_estimators, name) for name in _estimators.__all__}
+_CLASSES = {"OrdinalEmbedding": OrdinalEmbedding} | {name: getattr(shortcuts, name) for name in shortcuts.__all__}
 _PARTS = {one.class_name: getattr(_solvers, one.class_name) for one in (*SOLVERS.values(), *STEP_SIZES.values())}
 
 
@@ -141,7 +141,8 @@ def _decode_estimator(about: dict[str, Any], arrays: Arrays) -> OrdinalEmbedding
     objective = float(from_json(about["objective"], arrays))
     known_of = {name: kind(about[name]) for name, kind in _OF_RESULT.items()}
     result = Result(placed, objective, history=_decode_history(arrays), **known_of)
-    estimator._take(embedding, labels, int(about["n_features_in"]), loss, result)
+    set_map(estimator, embedding, labels, loss)
+    set_result(estimator, result, int(about["n_features_in"]))
     estimator.n_comparisons_at_start_ = int(about["n_comparisons_at_start"])
     estimator.reliability_ = _decode_reliability(arrays)
     if about["comparisons"] is not None:

@@ -1,70 +1,129 @@
-"""What an estimator is given, as comparisons: arrays, tables, answers and weights next to them."""
+"""Where the comparisons of a fit are: in memory, in a file that is read in blocks, or on a cluster.
+
+A source makes the objective to minimise. In it the objects are numbered without those that occur in no comparison;
+`rows` has their rows on the map. What a source knows of the data is known once its objective is made.
+"""
 
 from __future__ import annotations
 
-import logging
-from dataclasses import replace
+import contextlib
+import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from nearer.data import Comparisons
-from nearer.data.validate import check_objects, check_weights
-from nearer.io.frames import as_table, is_table, refuse_other_order
-from nearer.io.read import ReadResult, read_table, warn_dropped
-from nearer.tables.layout import Layout
-from nearer.tables.resolve import resolve
-from nearer.tables.table import MemoryTable
+from nearer.data import Comparisons, renumbered
+from nearer.io import open_blocks
+from nearer.io.blocks import in_blocks
+from nearer.io.coerce import as_comparisons, refuse_beside_file
+from nearer.losses import Loss
+from nearer.machine import check_memory
+from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 
-logger = logging.getLogger(__name__)
-
-
-def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: int | None = None) -> Comparisons:
-    """Whatever an estimator is given: Comparisons, an array or a table; y are answers, weights multiply those of X."""
-    if not isinstance(X, Comparisons):
-        if not is_table(X):
-            if y is not None:
-                return Comparisons.from_answers(X, y, n_objects=n_objects, weights=sample_weight)
-            return Comparisons(X, n_objects=n_objects, weights=sample_weight)
-        result = _read_beside(X, y, sample_weight, n_objects)
-        warn_dropped(result.path, result.dropped)
-        logger.info(result.understood)
-        return result.comparisons
-    n_objects = check_objects(n_objects, None)[0]
-    if n_objects is not None and n_objects != X.n_objects:
-        if n_objects < X.n_objects or X.labels is not None:
-            raise ValueError(f"n_objects: got {n_objects:,}, but the comparisons are over {X.n_objects:,} objects")
-        X = X.replaced(n_objects=n_objects)
-    if sample_weight is not None:
-        weights = check_weights(sample_weight, len(X))
-        X = X.replaced(weights=weights if X.weights is None else check_weights(weights * X.weights, None))
-    return X if y is None else Comparisons.from_answers(X, y)
+__all__ = ["ClusterSource", "FileSource", "MemorySource", "Source", "source_of"]
 
 
-def _read_beside(X: Any, y: Any, sample_weight: Any, n_objects: int | None) -> ReadResult:
-    """Read a table with answers and weights that were given next to it, as further columns."""
-    table, layout = as_table(X), Layout()
-    if y is None and sample_weight is None:
-        return read_table(table, n_objects=n_objects)
-    assert isinstance(table, MemoryTable)
-    names, columns = list(table.names), list(table.columns)
-    if y is not None:
-        refuse_other_order(X, y, "y")
-        answers = np.asarray(y)
-        if answers.ndim == 2 and answers.shape[1] == 2:
-            names, columns = [*names, "votes_a", "votes_b"], [*columns, answers[:, 0], answers[:, 1]]
-        else:
-            if answers.dtype.kind not in "biuf":
-                raise ValueError(f"y: got dtype {answers.dtype}, expected +1 or -1, or bool")
-            codes = {"True": "a", "1": "a", "False": "b", "-1": "b"}
-            names, columns = [*names, "y"], [*columns, answers.reshape(-1)]
-            layout = layout.updated(Layout(answer=len(names), answers=codes))
-    if sample_weight is not None:
-        refuse_other_order(X, sample_weight, "sample_weight")
-        weights = check_weights(sample_weight, None)
-        at = resolve(table, layout).at.get("weight") if y is None else None
-        if at is not None:
-            weights = weights * table.read([at])[0].as_numbers()[0]
-        names, columns = [*names, "sample_weight"], [*columns, weights]
-        layout = layout.updated(Layout(weight=len(names)))
-    return read_table(replace(table, names=names, columns=columns), (layout,), n_objects=n_objects)
+class Source:
+    """Comparisons, and the objects that they are about."""
+
+    comparisons: Comparisons | None = None  # None if they are not in memory
+    n_parallel = 1  # starts to run at the same time
+    in_memory = False  # whether the fit works on `comparisons` themselves
+    rows: np.ndarray  # int (n,), the row on the map of each object of the objective
+    seen: np.ndarray  # bool (n_objects,), which objects occur in some comparison
+    labels: np.ndarray | None
+    n_columns: int  # 3 (triplets) or 4 (quadruplets)
+
+    def objective(
+        self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1
+    ) -> contextlib.AbstractContextManager[Any]:
+        """The objective, within a ``with`` block; refused if a fit from so many starts cannot fit into memory."""
+        raise NotImplementedError
+
+
+class MemorySource(Source):
+    """Comparisons in memory."""
+
+    in_memory = True
+
+    def __init__(self, comparisons: Comparisons):
+        self.comparisons, self.seen, self.labels = comparisons, comparisons.seen, comparisons.labels
+        self.rows, self.n_columns = np.flatnonzero(comparisons.seen), comparisons.index.shape[1]
+
+    @contextlib.contextmanager
+    def objective(
+        self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1
+    ) -> Iterator[LocalObjective]:
+        assert self.comparisons is not None
+        data, n_objects = self.comparisons, len(self.seen)
+        _check_memory(n_objects, min(n_objects, data.index.size), n_starts, n_components)
+        compact = data if len(self.rows) == n_objects else renumbered(data, self.rows)
+        self.n_parallel = resolve_jobs(n_jobs)
+        # Starts side by side use one thread each; a single start uses them all.
+        yield LocalObjective(compact, loss, n_components, self.n_parallel if n_starts == 1 else 1)
+
+
+class FileSource(Source):
+    """Comparisons in a file that is read block by block in every pass."""
+
+    # One start after the other: side by side they would compete for the disk.
+
+    def __init__(self, path: Any, n_objects: int | None):
+        self.path, self.n_objects = path, n_objects
+
+    @contextlib.contextmanager
+    def objective(
+        self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1
+    ) -> Iterator[StreamedObjective]:
+        blocks = open_blocks(self.path, n_objects=self.n_objects).without_participants()
+        self.rows, self.seen = np.arange(blocks.n_objects), blocks.seen
+        self.labels, self.n_columns = blocks.labels, blocks.n_columns
+        _check_memory(blocks.n_objects, blocks.n_objects, n_starts, n_components)
+        yield StreamedObjective(blocks, loss, n_components, blocks.n_objects, n_jobs)
+
+
+class ClusterSource(Source):
+    """Comparisons on the workers of a Dask cluster, sent there from memory or read by the workers."""
+
+    def __init__(
+        self, given: tuple[Any, Any, Any], held: Comparisons | None, n_objects: int | None, client: Any, checkpoint: Any
+    ):
+        self.given, self.comparisons, self.n_objects = given, held, n_objects
+        self.client, self.checkpoint = client, checkpoint
+
+    @contextlib.contextmanager
+    def objective(self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1) -> Iterator[Any]:
+        from nearer.distributed.dask_objective import cluster_objective
+
+        with cluster_objective(
+            *self.given, client=self.client, loss=loss, n_components=n_components, n_objects=self.n_objects,
+            checkpoint=self.checkpoint,
+        ) as found:  # fmt: skip
+            data = found.data
+            self.rows, self.seen = data.seen, np.isin(np.arange(data.n_all), data.seen)
+            self.labels, self.n_columns = data.labels, data.n_columns
+            yield found
+
+
+def source_of(
+    X: Any, y: Any, sample_weight: Any, n_objects: int | None, client: Any = None, checkpoint: Any = None
+) -> Source:
+    """The source of what `OrdinalEmbedding.fit` is given; the checkpoint says how a cluster cut the data before."""
+    is_dask = hasattr(X, "__dask_graph__")
+    in_file = isinstance(X, (str, os.PathLike)) and in_blocks(X)
+    held = None if is_dask or in_file else as_comparisons(X, y, sample_weight, n_objects)
+    if client is not None or is_dask:
+        given = (X, y, sample_weight) if held is None else (held, None, None)
+        return ClusterSource(given, held, n_objects, client, checkpoint)
+    if held is not None:
+        return MemorySource(held)
+    refuse_beside_file(y, sample_weight)
+    return FileSource(X, n_objects)
+
+
+def _check_memory(n_objects: int, n_placed: int, n_starts: int, d: int) -> None:
+    """Refuse a map that cannot fit; a solver holds at least the point, its gradient and a further point."""
+    needed = 8.0 * d * (n_objects + n_placed * (n_starts + 3)) + n_objects
+    what = f"fit: n_objects = {n_objects:,} with n_components = {d:,} and {n_starts:,} starting points"
+    check_memory(needed, what, "ask for fewer, or number the objects without gaps")

@@ -32,12 +32,12 @@ from nearer import CKL, STE, TSTE, Comparisons, Layout, OrdinalEmbedding, load
 from nearer.check import check
 from nearer.coordinates import read_embedding, write_embedding
 from nearer.io import FileFormatError, open_blocks, read_comparisons, write_comparisons
+from nearer.io.coerce import as_comparisons
 from nearer.metrics import comparison_accuracy, log_loss, procrustes_distance, worst_comparisons
 from nearer.reports import Report, Scores, worst_violations
 from nearer.reports.page import load_thumbnails
 from nearer.solvers import GD, LBFGS, SGD, SVRG, Auto
 from nearer.solvers.starts import Checkpoint
-from nearer.sources import as_comparisons
 
 DOCUMENTED = (ValueError, OSError, NotFittedError)
 ROWS = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3], [2, 3, 0], [4, 0, 1], [1, 4, 2]])

@@ -11,8 +11,8 @@ from carriers import spelled
 
 from nearer import Layout
 from nearer.io import FileFormatError, open_blocks, read_comparisons
+from nearer.io.coerce import as_comparisons
 from nearer.io.read import warn_dropped
-from nearer.sources import as_comparisons
 from nearer.warning_types import InputWarning
 
 T = {"anchor": ["oboe", "gong", "harp"], "near": ["flute", "harp", "oboe"], "far": ["drum", "oboe", "gong"]}

@@ -222,16 +222,11 @@ def open_map(path: str, loss: str | None = None) -> nearer.OrdinalEmbedding:
     import numpy as np
 
     from nearer.coordinates import read_embedding
-    from nearer.losses import get_loss
 
     embedding, labels = read_embedding(str(file))
     if not np.isfinite(embedding).all(axis=1).any():
         raise ValueError(f"{file}: got no object with a place, expected a map")
-    model = nearer.OrdinalEmbedding(embedding.shape[1], loss=loss or "tste")
-    model.embedding_, model.labels_, model.n_objects_ = embedding, labels, len(embedding)
-    if loss is not None:
-        model.loss_ = get_loss(loss).resolve(embedding.shape[1])
-    return model
+    return nearer.OrdinalEmbedding.from_embedding(embedding, labels, loss)
 
 
 def as_names(labels: np.ndarray | None, n_objects: int) -> np.ndarray:

@@ -19,10 +19,10 @@ from nearer.data.messages import listed
 from nearer.data.validate import refuse_masked
 from nearer.distributed.cluster import Engine
 from nearer.io.blocks import BlockPlan, Counts, count_block, plan_blocks, settle, total_weight
+from nearer.io.coerce import as_comparisons
 from nearer.io.frames import as_table
 from nearer.io.parquet import RowGroups, look_into, open_row_groups, parquet_among, parquet_files, refuse_versions
 from nearer.io.read import as_layouts
-from nearer.sources import as_comparisons
 from nearer.tables.layout import Layout
 from nearer.tables.resolve import Plan
 from nearer.tables.table import MemoryTable, Table

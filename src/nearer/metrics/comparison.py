@@ -13,12 +13,12 @@ from scipy.special import expit, ndtri
 
 from nearer import kernels
 from nearer.data import Comparisons, check_integer, check_numbers, row_names
+from nearer.io.coerce import as_comparisons
 from nearer.io.frames import is_table
 from nearer.losses import Loss, get_loss
 from nearer.metrics.on_map import on_labels
 from nearer.notebook import data_frame, html_table
 from nearer.registry import WITH_MODEL
-from nearer.sources import as_comparisons
 
 CHUNK_ROWS = 1 << 17  # rows handled at once: a few MB of work space, whatever the number of comparisons
 # A far pair e^10 times as far says no more than that, and a distance of 0 not infinitely much.

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from nearer.data import Comparisons
 from nearer.data.coded import is_whole
+from nearer.io.coerce import as_comparisons, is_named
 from nearer.machine import check_memory
+from nearer.warning_types import InputWarning
+
+
+def comparisons_on_map(
+    X: Any, labels: np.ndarray | None, n_objects: int, y: Any = None, sample_weight: Any = None
+) -> Comparisons:
+    """Whatever is given as comparisons, with the objects numbered as on a map; those that it does not have follow."""
+    comparisons = on_labels(as_comparisons(X, y, sample_weight), labels, is_named(X))
+    seen = comparisons.seen
+    if not seen[:n_objects].any():
+        found = f"none of the objects compared, {int(seen.sum()):,} in all, is on the map"
+        warnings.warn(found, InputWarning, stacklevel=4)
+    from_one = len(seen) == n_objects + 1 and not seen[0] and seen[1:].all()
+    if from_one and (labels is None or labels.tolist() == list(map(str, range(n_objects)))):
+        found = f"the comparisons use the numbers 1 to {n_objects}, the objects of the map are 0 to {n_objects - 1}"
+        warnings.warn(f"{found}: are they counted from 1?", InputWarning, stacklevel=4)
+    return comparisons
 
 
 def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons:

@@ -16,16 +16,24 @@ from nearer import kernels
 from nearer.data import Answers, Comparisons, as_generator, check_bool, check_integer
 from nearer.data.coded import Coded, check_coded, frozen
 from nearer.estimator import OrdinalEmbedding
-from nearer.io.frames import is_table
-from nearer.lapse_rates import Reliability, log_likelihoods, population, responsibilities, weigh_answers
+from nearer.io.coerce import as_comparisons
+from nearer.lapse_rates import (
+    INDIVIDUAL_ROUNDS,
+    SPREAD_ROUNDS,
+    Reliability,
+    alternate,
+    log_likelihoods,
+    population,
+    responsibilities,
+)
 from nearer.losses import Loss, loss_with
 from nearer.metrics import comparison_distances, fit_answer_law
 from nearer.metrics.neighbours import first_rows, shares_of_answers
-from nearer.metrics.on_map import on_labels
+from nearer.metrics.on_map import comparisons_on_map
 from nearer.notebook import data_frame
 from nearer.objective import block_bounds, in_order, resolve_jobs
+from nearer.placement import filled
 from nearer.registry import WITH_MODEL
-from nearer.sources import as_comparisons
 
 __all__ = ["Difference", "IndividualEmbedding", "SpreadChoice", "differ"]
 
@@ -35,8 +43,6 @@ SPREADS = (0.0, 0.1, 0.2, 0.35, 0.6, 1.0, 1.7)
 _FOLDS = 10
 _ENOUGH_HELD_OUT = 20_000
 _LOOSE = 1e-5  # tolerance while spreads are compared
-# Rounds of estimating guesses: in the end, and while spreads are compared.
-_MOST_ROUNDS, _ROUNDS_TRIED, _LAPSE_CHANGE = 20, 2, 0.005
 
 
 def units_of(comparisons: Comparisons, groups: Any = None) -> Coded:
@@ -123,17 +129,19 @@ class _Problem:
         self, X: np.ndarray, W: np.ndarray, rounds: int, spread: float, max_iter: int, tol: float
     ) -> tuple[np.ndarray, np.ndarray, Reliability | None, int]:
         """Weight each answer by its probability of being no guess, and solve again, in turns; from a solution."""
-        found, n_iter, plain = None, 0, self.scale
-        for _ in range(rounds):
-            known = found
-            weights, found = weigh_answers(
-                self.loss.probability(*self.distances(X, W)), self.people, self.given, self.shares
-            )
-            if known is not None and np.abs(found.guesses - known.guesses).max() < _LAPSE_CHANGE:
-                break
+        plain, n_iter = self.scale, 0
+
+        def chance() -> np.ndarray:
+            return self.loss.probability(*self.distances(X, W))
+
+        def solve(weights: np.ndarray) -> bool:
+            nonlocal X, W, n_iter
             self.scale = frozen(weights)
             X, W, more = self.solve(X, W, spread, max_iter, tol)
             n_iter += more
+            return False
+
+        found = alternate(chance, solve, self.people, self.given, self.shares, rounds=rounds)
         self.scale = plain
         return X, W, found, n_iter
 
@@ -297,7 +305,7 @@ class IndividualEmbedding(BaseEstimator):
             if self.spread_ > 0.0:
                 points, weights, n_iter = problem.solve(start, ones, self.spread_, self.max_iter, self.tol)
                 points, weights, self.reliability_, more = problem.without_guesses(
-                    points, weights, _MOST_ROUNDS if self.reliability else 0, self.spread_, self.max_iter, self.tol
+                    points, weights, INDIVIDUAL_ROUNDS if self.reliability else 0, self.spread_, self.max_iter, self.tol
                 )
                 self.n_iter_ = n_iter + more
             else:
@@ -332,7 +340,7 @@ class IndividualEmbedding(BaseEstimator):
             odds = []
             for number, (train, test) in enumerate(folds):
                 points[number] = train.solve(*points[number], spread, self.max_iter, _LOOSE)[:2]
-                rounds = _ROUNDS_TRIED if self.reliability else 0
+                rounds = SPREAD_ROUNDS if self.reliability else 0
                 settled = train.without_guesses(*points[number], rounds, spread, self.max_iter, _LOOSE)[:2]
                 odds.append(_log_odds(loss, *test.distances(*settled)))
             held = np.concatenate(odds)
@@ -388,7 +396,7 @@ class IndividualEmbedding(BaseEstimator):
     def _distances(self, X: Any, groups: Any, y: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Both distances of each comparison for whoever answered, and the weights of the comparisons."""
         check_is_fitted(self, "embedding_")
-        data = on_labels(as_comparisons(X, y), self.labels_, is_table(X))
+        data = comparisons_on_map(X, self.labels_, self.n_objects_, y)
         if data.n_objects > self.n_objects_:
             raise ValueError(
                 f"comparisons: got {data.n_objects:,} objects, expected the {self.n_objects_:,} of the map"
@@ -488,7 +496,8 @@ def differ(
     if not estimator.loss_.has_model:
         name = estimator.loss_.name
         raise ValueError(f"differ: loss {name!r} is not a probability model, expected one of: {WITH_MODEL}")
-    X, data = estimator._on_map(comparisons)
+    data = estimator.comparisons_on_map(comparisons)
+    X = filled(estimator.embedding_, data.n_objects)
     if X.shape[1] < 2:
         raise ValueError("differ: got a map of 1 dimension, expected at least 2: one axis can only count more or less")
     wishes, guess = _wishes(data, X, estimator.loss_, estimator.reliability)

@@ -20,13 +20,13 @@ from nearer.data.coded import Coded
 from nearer.data.messages import closest, counted, listed
 from nearer.data.splits import answer_of_rows, fold_of_rows
 from nearer.estimator import OrdinalEmbedding
-from nearer.lapse_rates import SHARES, log_likelihoods, population, responsibilities
+from nearer.io.coerce import as_comparisons
+from nearer.lapse_rates import LAW_ROUNDS, SHARES, alternate, log_likelihoods
 from nearer.metrics import comparison_distances, fit_answer_law, log_ratio
 from nearer.metrics.neighbours import first_rows, responses
 from nearer.notebook import data_frame, html_table
 from nearer.people.individual import places_within
 from nearer.selection.common import quiet_map, template
-from nearer.sources import as_comparisons
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -35,7 +35,6 @@ else:
 
 __all__ = ["ExclusionRules", "Exclusions", "ParticipantTable", "exclude", "participants", "shown_cells"]
 
-_ROUNDS = 10
 _DROP = 1.92  # half of chi-square(1) at 95 %: how far the log-likelihood may fall within the interval
 _SHOWN = 10
 _LEVEL = 0.05
@@ -243,18 +242,19 @@ def _law_of_careful(leans: np.ndarray, people: Coded, share: np.ndarray) -> tupl
     known = np.isfinite(leans).all(axis=1)
     leans = np.where(known[:, None], leans, 0.0)
     weights = share * known
-    by_map = np.ones(len(leans))
-    slopes = np.zeros(leans.shape[1])
-    for _ in range(_ROUNDS):
-        before = slopes
-        slopes = _logistic_slopes(leans, weights * by_map, slopes)
+    slopes, chance = np.zeros(leans.shape[1]), np.empty(0)
+
+    def fit(weights: np.ndarray) -> bool:
+        nonlocal slopes, chance
+        before, slopes = slopes, _logistic_slopes(leans, weights, slopes)
         combined = leans @ slopes
-        chance = fit_answer_law(combined, weights * by_map).probability(combined)
-        logs = log_likelihoods(chance, people, weights)
-        by_map = responsibilities(chance, people, population(logs)[1])
-        if np.abs(slopes - before).max() < 1e-3 * np.abs(slopes).max():
-            break
-    return chance, logs
+        chance = fit_answer_law(combined, weights).probability(combined)
+        return bool(np.abs(slopes - before).max() < 1e-3 * np.abs(slopes).max())
+
+    fit(weights)
+    # The slopes decide when to stop.
+    alternate(lambda: chance, fit, people, weights, rounds=LAW_ROUNDS, tolerance=0.0)
+    return chance, log_likelihoods(chance, people, weights)
 
 
 def _logistic_slopes(features: np.ndarray, weights: np.ndarray, start: np.ndarray) -> np.ndarray:

@@ -15,13 +15,13 @@ from nearer.auto_dimension import questions_of
 from nearer.data import Comparisons, as_generator, check_fraction, check_integer, check_numbers
 from nearer.data.coded import check_coded
 from nearer.estimator import OrdinalEmbedding
+from nearer.io.coerce import as_comparisons
 from nearer.metrics import comparison_accuracy
 from nearer.questions.pool import Pool, check_kind
 from nearer.questions.posterior import Odds
 from nearer.questions.strategies import Strategy
 from nearer.questions.suggest import State, suggest
 from nearer.selection.common import gaps_in_the_middle
-from nearer.sources import as_comparisons
 from nearer.warning_types import ConvergenceWarning, RepeatedQuestionsWarning, UnseenObjectsWarning
 
 __all__ = ["Crowd", "Recorded", "SimulatedStudy", "simulate_study"]

@@ -13,6 +13,8 @@ from sklearn.base import clone
 
 from nearer.data import Comparisons, as_generator, check_fraction, check_integer
 from nearer.estimator import OrdinalEmbedding
+from nearer.io.coerce import as_comparisons
+from nearer.losses import loss_with
 from nearer.metrics import comparison_distances
 from nearer.notebook import data_frame, html_table
 from nearer.objective import resolve_jobs
@@ -23,7 +25,6 @@ from nearer.questions.posterior import Odds, fit_odds
 from nearer.questions.strategies import Balanced, Random, Situation, Strategy
 from nearer.registry import STRATEGIES
 from nearer.selection.common import fit_quietly, gaps_in_the_middle, n_d_log_n, template
-from nearer.sources import as_comparisons
 from nearer.warning_types import RepeatedQuestionsWarning
 
 __all__ = ["Questions", "State", "suggest"]
@@ -227,7 +228,7 @@ def _fitted(
     starts, fresh, since = [], base.n_init, len(data)
     if state is not None and state.embedding.shape[1] == base.n_components:
         X = _renumbered(state, data)
-        starts = [extended(X, data, base._make_loss().resolve(X.shape[1]), X.shape, rng, 1)]
+        starts = [extended(X, data, loss_with(base.loss, base.loss_params).resolve(X.shape[1]), X.shape, rng, 1)]
         if len(data) < 2 * state.n_comparisons:
             fresh, since = 0, state.n_comparisons
     found = fit_quietly(base, data, starts, fresh, rng)

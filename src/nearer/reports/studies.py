@@ -18,6 +18,7 @@ from nearer.data.splits import group
 from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
 from nearer.metrics.comparison import judged
 from nearer.people import participants
+from nearer.placement import filled
 from nearer.reports.display import label_texts
 from nearer.warning_types import InputWarning
 
@@ -304,7 +305,8 @@ def _held_out(found: DimensionSelection, n_components: int) -> CrossValidation:
 
 def judge(model: OrdinalEmbedding, comparisons: Any) -> Judgement:
     """Judge a map by answers: how many it satisfies, and how well its loss (if any) predicts them."""
-    embedding, data = model._on_map(comparisons)
+    data = model.comparisons_on_map(comparisons)
+    embedding = filled(model.embedding_, data.n_objects)
     satisfied = model.predict(data)
     known: dict[str, Any] = {}
     are_votes = data.answers.votes is not None
@@ -321,8 +323,8 @@ def judge(model: OrdinalEmbedding, comparisons: Any) -> Judgement:
 
 def calibrate(model: OrdinalEmbedding, comparisons: Any) -> Calibration:
     """Compare the probabilities that a map gives with what was answered."""
-    embedding, placed = model._on_map(comparisons)
-    return calibration(embedding, placed, model.loss_)
+    data = model.comparisons_on_map(comparisons)
+    return calibration(filled(model.embedding_, data.n_objects), data, model.loss_)
 
 
 def worst_violations(
@@ -377,7 +379,7 @@ def answers_about(model: OrdinalEmbedding, comparisons: Any) -> Comparisons | No
     """The answers to judge a map by (default: its own, or None), with the map's numbers for the objects."""
     if comparisons is None:
         return getattr(model, "comparisons_", None)
-    answers = model._on_map(comparisons)[1]
+    answers = model.comparisons_on_map(comparisons)
     strangers = answers.n_objects - model.n_objects_
     if strangers > 0:
         are = counted(strangers, "object that is", "objects that are")

@@ -16,6 +16,7 @@ from nearer.data import Answers, Comparisons, as_generator, check_fraction, chec
 from nearer.data.coded import Coded
 from nearer.data.splits import question_of_rows
 from nearer.estimator import OrdinalEmbedding
+from nearer.io.coerce import as_comparisons
 from nearer.io.frames import is_table
 from nearer.losses import Loss, STELoss, TSTELoss
 from nearer.metrics import (
@@ -29,7 +30,6 @@ from nearer.metrics import (
 from nearer.metrics.neighbours import first_rows
 from nearer.metrics.on_map import on_labels
 from nearer.selection.common import fit_best, fit_quietly, quiet_map, simulated, template
-from nearer.sources import as_comparisons
 
 # Resamples whose left-out answers show how sure answers are, sets of answers simulated, questions looked at, and the
 # level at which the widened bounds are exact for simulated answers.

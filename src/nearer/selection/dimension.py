@@ -16,10 +16,11 @@ from nearer.data.messages import counted
 from nearer.data.splits import fold_of_rows, groups_of, question_of_rows
 from nearer.data.validate import take
 from nearer.estimator import OrdinalEmbedding
+from nearer.io.coerce import as_comparisons
+from nearer.losses import loss_with
 from nearer.metrics import comparison_accuracy, log_loss
 from nearer.selection.common import Interrupted, at_random, fit_best, n_d_log_n, quiet_map, template
 from nearer.solvers import Auto, get_solver
-from nearer.sources import as_comparisons
 
 # Standard errors by which the chosen dimension beats a smaller, and a larger one, that is ruled out; and answers needed
 # to see one dimension more, as a multiple of n d log n. `benchmarks.verdicts` measures how often the verdict holds.
@@ -125,7 +126,7 @@ def cross_validate_dimensions(
     tried = np.unique([check_integer(d, "dims", 1) for d in dims])
     if not len(tried):
         raise ValueError("dims: got none, expected at least one dimension")
-    has_model = base._make_loss().has_model
+    has_model = loss_with(base.loss, base.loss_params).has_model
     rng = as_generator(random_state)
     if groups is None:
         groups = question_of_rows(data, check_integer(n_folds, "n_folds", 2))

@@ -16,10 +16,10 @@ from nearer.data import Answers, Comparisons, as_generator, check_fraction, chec
 from nearer.data.splits import question_of_rows
 from nearer.data.validate import take
 from nearer.estimator import OrdinalEmbedding
+from nearer.io.coerce import as_comparisons
 from nearer.metrics import AnswerLaw, comparison_accuracy, fit_answer_law, log_ratio
 from nearer.selection.bootstrap import Interval, interval_of
 from nearer.selection.common import at_random, fit_best, n_d_log_n, quiet_map, simulated, template
-from nearer.sources import as_comparisons
 
 # Misplaced points cost answers in proportion to their error, n ** -1/2, or, where close calls are coin tosses anyway,
 # to its square; the steeper end leaves room for what is left of the first rise.
