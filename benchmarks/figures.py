@@ -24,9 +24,9 @@ from matplotlib.ticker import NullFormatter
 
 from benchmarks import common
 from benchmarks.common import ROOT, about, table
+from nearer.display import PALETTE
 from nearer.io.files import atomic_write
 from nearer.plots.figure import save_figure, style_axes
-from nearer.reports.display import PALETTE
 
 Record = dict[str, Any]
 _MARKERS = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)

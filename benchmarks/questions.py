@@ -34,12 +34,12 @@ from scipy.optimize import brentq
 from benchmarks import common
 from benchmarks.figures import NOT_RUN, fill, legend, panels
 from nearer import Comparisons, OrdinalEmbedding
+from nearer.display import PALETTE
 from nearer.io import atomic_write
 from nearer.plots import save_figure
 from nearer.questions import Crowd, Predictive, simulate_study, suggest
 from nearer.questions.pool import Pool
 from nearer.questions.posterior import Posterior, fit_odds
-from nearer.reports.display import PALETTE
 
 Rows = list[dict[str, Any]]
 

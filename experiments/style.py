@@ -10,8 +10,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from experiments.methods import NAMES
+from nearer.display import PALETTE
 from nearer.plots.figure import save_figure, style_axes
-from nearer.reports.display import PALETTE
 
 LABELS = {**NAMES, "raw": "raw features", "bb": "BB"}
 _LOOKS = {

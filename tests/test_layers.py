@@ -17,7 +17,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 # A module may import those of earlier rows, and of its own package.
 ORDER = [
     {"registry", "warning_types"},
-    {"machine", "notebook"},
+    {"machine", "notebook", "display"},
     {"kernels"},
     {"data"},
     {"tables"},

@@ -10,8 +10,8 @@ from typing import Any
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
+from nearer.display import PALETTE
 from nearer.plots.figure import style_axes
-from nearer.reports.display import PALETTE
 
 __all__ = ["PALETTE", "panels", "save", "write_table"]
 

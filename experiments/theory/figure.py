@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.style import panels, save, shared_legend
 from experiments.tables import Row, only, read_csv, where
-from nearer.reports.display import PALETTE
+from nearer.display import PALETTE
 
 _NAMES = {"ckl": "CKL", "ste": "STE", "tste": "t-STE"}
 

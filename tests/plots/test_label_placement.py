@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from nearer.plots.maps import arrange_labels
+from nearer.plots.labels import arrange_labels
 
 BOUNDS = (0.0, 0.0, 600.0, 400.0)
 

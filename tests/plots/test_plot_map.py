@@ -14,7 +14,8 @@ from matplotlib.offsetbox import AnnotationBbox
 
 from nearer.datasets import load_cars
 from nearer.plots import plot_map, save_figure
-from nearer.plots.maps import LabelLayer, ellipse_axes
+from nearer.plots.labels import LabelLayer
+from nearer.plots.maps import ellipse_axes
 
 HOSTILE = [
     "$\\frac{a$", "<script>alert(1)</script>", 'a "quote"', "line\nbreak", "emoji 🦄", "שלום", "مرحبا",

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearer.data.messages import answer_sentence, counted
+from nearer.display import clean_text, group_codes, merge_small_groups, natural_key, shorten, shorten_apart
 from nearer.metrics.neighbours import noise_ceiling
 from nearer.reports import Scores
-from nearer.reports.display import clean_text, group_codes, merge_small_groups, natural_key, shorten, shorten_apart
 from nearer.reports.sentences import (
     Tried,
     ceiling_source,

@@ -1,6 +1,6 @@
-"""Pictures of maps and of their quality: functions that draw on the Axes ``ax``, or on a new figure if it is None.
+"""Plots of maps and of their quality, drawn on the Axes ``ax``, or on a new figure by default.
 
-Neither the backend nor any setting of pyplot is touched, so the functions are safe in scripts, servers and threads.
+pyplot is not used, so the functions are safe in scripts, servers and threads.
 """
 
 from __future__ import annotations

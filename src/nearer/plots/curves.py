@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from nearer.display import PALETTE
 from nearer.metrics import wilson_interval
 from nearer.plots.figure import GREY, chart_axes, columns, literal_legend
-from nearer.reports.display import PALETTE
 
 _X_TITLES = {"epoch": "Epoch", "n_gradients": "Gradients of single comparisons", "seconds": "Seconds"}
 _Y_TITLES = {
@@ -37,9 +37,9 @@ def plot_convergence(
     x : {"n_gradients", "epoch", "seconds"}
         The horizontal axis.
     y : {"objective", "grad_norm", "train_error"}
-        The vertical axis; rows where it is missing are left out.
+        The vertical axis; rows without a value are omitted.
     log : bool, optional
-        Logarithmic vertical axis; by default where the values are positive and span a factor of 30.
+        Logarithmic vertical axis; default: if the values are positive and span a factor of 30.
     """
     if x not in _X_TITLES:
         raise ValueError(f"x: got {x!r}, expected one of {', '.join(_X_TITLES)}")
@@ -93,7 +93,7 @@ def plot_dimensions(
     chosen : int, optional
         The dimension to mark.
     ceiling : float or (float, float), optional
-        Noise ceiling, drawn as a line, or between two bounds as a band.
+        Noise ceiling, drawn as a line, or as a band between two bounds.
     """
     table = columns(scores, ("n_components", "accuracy"), "scores")
     dims, accuracy = table["n_components"], table["accuracy"]
@@ -123,7 +123,7 @@ def plot_calibration(calibration: Any, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     calibration : object or mapping with ``predicted``, ``observed`` and ``count``
-        One entry per bin; empty bins are left out. ``ece`` (expected calibration error), if there, is shown.
+        One entry per bin; empty bins are omitted. ``ece`` (expected calibration error) is shown if present.
     """
     ece = calibration.get("ece") if isinstance(calibration, Mapping) else getattr(calibration, "ece", None)
     table = columns(calibration, ("predicted", "observed", "count"), "calibration")
@@ -136,7 +136,7 @@ def plot_calibration(calibration: Any, *, ax: Axes | None = None) -> Axes:
         predicted, observed, yerr=[observed - low, high - observed], color=PALETTE[0], marker="o", markersize=5,
         linewidth=1.5, capsize=3, elinewidth=1.1,
     )  # fmt: skip
-    # Where pairs are ordered (near first), nothing below one half is predicted: use the room.
+    # Pairs ordered near first have no predictions below one half.
     start = 0.0 if (predicted.size and predicted.min() < 0.5) else 0.5
     start = min(start, float(low.min())) if low.size else start
     ax.set(xlim=(start - 0.02, 1.02), ylim=(start - 0.02, 1.02), aspect="equal")
@@ -144,10 +144,10 @@ def plot_calibration(calibration: Any, *, ax: Axes | None = None) -> Axes:
     for axis in (ax.xaxis, ax.yaxis):
         _percent(axis)
         axis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
-    told = f"{count.sum():,.0f} answers"
+    note = f"{count.sum():,.0f} answers"
     if ece is not None:
-        told += f"\ncalibration error {float(ece):.3f}"
-    ax.text(0.04, 0.96, told, transform=ax.transAxes, va="top", fontsize=9, color="#374151")
+        note += f"\ncalibration error {float(ece):.3f}"
+    ax.text(0.04, 0.96, note, transform=ax.transAxes, va="top", fontsize=9, color="#374151")
     return ax
 
 
@@ -168,14 +168,18 @@ def plot_learning_curve(
     order = np.argsort(table["n_comparisons"], kind="stable")
     table = {name: column[order] for name, column in table.items() if len(column) == len(order)}
     xs, ys = table["n_comparisons"], table["accuracy"]
-    guessed = table.get("extrapolated", np.zeros(len(xs))).astype(bool)
+    extrapolated = table.get("extrapolated", np.zeros(len(xs))).astype(bool)
     ax = chart_axes(ax)
     if "low" in table and "high" in table:
         ax.fill_between(xs, table["low"], table["high"], color=PALETTE[4], alpha=0.3, linewidth=0)
-    named = {"measured": ax.plot(xs[~guessed], ys[~guessed], "o-", color=PALETTE[0], markersize=5, linewidth=1.7)[0]}
-    if guessed.any():
-        last = np.flatnonzero(~guessed)[-1:]
-        tail = np.concatenate([last, np.flatnonzero(guessed)])
+    named = {
+        "measured": ax.plot(xs[~extrapolated], ys[~extrapolated], "o-", color=PALETTE[0], markersize=5, linewidth=1.7)[
+            0
+        ]
+    }
+    if extrapolated.any():
+        last = np.flatnonzero(~extrapolated)[-1:]
+        tail = np.concatenate([last, np.flatnonzero(extrapolated)])
         named["extrapolated"] = ax.plot(xs[tail], ys[tail], "--", color=PALETTE[1], linewidth=1.7)[0]
     ax.xaxis.set_major_formatter(FuncFormatter(_short_count))
     ax.set_xlabel("Comparisons")
@@ -184,7 +188,7 @@ def plot_learning_curve(
 
 
 def _show_accuracy(ax: Axes, ceiling: float | tuple[float, float] | None, named: dict[str, Any]) -> None:
-    """A vertical axis of accuracies, the noise ceiling as a line or a band, and a legend of what has a name."""
+    """Format the vertical axis as accuracies; draw the noise ceiling and a legend of `named` artists."""
     if ceiling is not None:
         low, high = ceiling if isinstance(ceiling, tuple) else (ceiling, ceiling)
         if high > low:

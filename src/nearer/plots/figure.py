@@ -1,4 +1,4 @@
-"""Figures without pyplot: new Axes, literal text in fonts that have its letters, saving."""
+"""Figures without pyplot: new Axes, verbatim text with font fallback, saving."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from matplotlib.ft2font import FT2Font
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 
+from nearer.display import clean_text, natural_key, shorten
 from nearer.io.files import atomic_write, check_ending
-from nearer.reports.display import clean_text, natural_key, shorten
 
 GREY = "#6b7280"
 ENDINGS = (".png", ".svg", ".pdf")
@@ -32,7 +32,7 @@ def chart_axes(ax: Axes | None, figsize: tuple[float, float] = (6.4, 4.2)) -> Ax
 
 
 def new_axes(ax: Axes | None, figsize: tuple[float, float]) -> Axes:
-    """Return `ax`, or the Axes of a new figure that belongs to no pyplot state."""
+    """Return `ax`, or the Axes of a new figure outside pyplot."""
     if ax is not None:
         return ax
     figure = Figure(figsize=figsize, layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))
@@ -48,7 +48,7 @@ def style_axes(ax: Axes) -> None:
 
 
 class ShownAxes(Axes):
-    """Axes that a notebook shows as the picture of their figure, which pyplot knows nothing of."""
+    """Axes that a notebook displays as their figure."""
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
@@ -69,7 +69,7 @@ def save_figure(fig: Figure | Axes, path: str | os.PathLike, *, dpi: float = 200
     target = Path(path)
     suffix = check_ending(target, ENDINGS)
     figure = fig.figure.figure if isinstance(fig, Axes) else fig
-    # No date inside: the same figure gives the same file.
+    # No date in the file: saving is reproducible.
     metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix, {})
     with atomic_write(target, force) as file:
         figure.savefig(file, format=suffix[1:], dpi=dpi, metadata=metadata)
@@ -77,7 +77,7 @@ def save_figure(fig: Figure | Axes, path: str | os.PathLike, *, dpi: float = 200
 
 
 def columns(table: Any, required: Sequence[str], name: str) -> dict[str, np.ndarray]:
-    """Columns of one length, None as NaN, of a mapping, an object or a sequence of rows; errors call it `name`."""
+    """Columns of a mapping, an object or a sequence of rows, None as NaN; errors refer to it as `name`."""
     if hasattr(table, "to_dict") and not isinstance(table, Mapping):
         table = table.to_dict()
     if isinstance(table, Sequence):
@@ -112,7 +112,7 @@ def _as_mapping(row: Any) -> dict[str, Any]:
 
 
 def literal(text: Text, value: object) -> Text:
-    """Show `value` verbatim: no mathtext, no TeX, in fonts that have its letters."""
+    """Show `value` verbatim: no mathtext, no TeX, with font fallback."""
     shown, families = _drawable(clean_text(value))
     text.set_parse_math(False)
     text.set_usetex(False)
@@ -134,11 +134,11 @@ def literal_legend(ax: Axes, handles: Sequence[Any], names: Sequence[str], **kwa
 
 
 def _drawable(text: str) -> tuple[str, list[str]]:
-    """The text and the font families it needs; letters that no installed font has are spelt U+XXXX."""
+    """The text and the font families it needs; characters without an installed font become [U+XXXX]."""
     base = list(rcParams["font.family"])
     default = _charmap(font_manager.findfont(font_manager.FontProperties()))
     missing = {ch for ch in text if not ch.isspace() and ord(ch) not in default}
-    # Joiners, direction marks and variation selectors have no picture of their own.
+    # Joiners, direction marks and variation selectors have no glyph.
     invisible = {ch for ch in missing if 0x200B <= ord(ch) <= 0x200F or 0x2028 <= ord(ch) <= 0x202E}
     invisible |= {ch for ch in missing if 0xFE00 <= ord(ch) <= 0xFE0F or 0x2060 <= ord(ch) <= 0x2069 or ch == "\ufeff"}
     families: list[str] = []
@@ -172,7 +172,7 @@ def _family_with(code: int) -> str | None:
         return abs(weight - 400), natural_key(font.name), font.fname
 
     regular = [f for f in font_manager.fontManager.ttflist if f.style == "normal" and f.variant == "normal"]
-    # A last-resort font has a box for everything and a letter for nothing.
+    # A last-resort font draws a box for every character.
     regular = [f for f in regular if "last resort" not in f.name.lower()]
     fitting = (font.name for font in sorted(regular, key=preference) if code in _charmap(font.fname))
     return next(fitting, None)

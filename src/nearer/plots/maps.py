@@ -1,34 +1,26 @@
-"""The map itself: objects as points, with labels, groups and regions of uncertainty; and its axes for each person."""
+"""Maps: objects as points with labels, groups and confidence regions; weights of the axes by participant."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import EllipseCollection
 from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
-from matplotlib.patheffects import withStroke
-from matplotlib.text import Text
-from matplotlib.transforms import Bbox, IdentityTransform
 from PIL import Image
-from scipy.spatial import cKDTree
 
+from nearer.display import N_SHAPES, PALETTE, group_codes, label_texts, merge_small_groups, shorten_apart
 from nearer.metrics import spread_shares
 from nearer.plots.figure import GREY, chart_axes, literal, literal_legend, new_axes
-from nearer.reports.display import N_SHAPES, PALETTE, group_codes, label_texts, merge_small_groups, shorten_apart
+from nearer.plots.labels import LabelLayer
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")[:N_SHAPES]
-_NAMED = 30  # people; names of more would cover each other
-_NEAR = np.deg2rad([0, 180, 90, 270, 35, 145, 215, 325])
-_FAR = np.deg2rad(np.arange(0, 360, 30))
-_STRIP = np.deg2rad([90, 270, 70, 110, 250, 290])
-_FULL_AFTER = 100
+_NAMED = 30  # people; more names would overlap
 _PICTURE = 34.0  # points, the longer side
 
 
@@ -47,35 +39,35 @@ def plot_map(
     images: Sequence[str | os.PathLike | None] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a map: one point per object, nearness as on paper.
+    """Draw a map, one point per object.
 
-    Parameters
-    ----------
-    embedding : array (n_objects, n_components)
-        Positions; rows of NaN are left out and counted in a note. One column gives a strip.
-    labels : sequence (n_objects,), optional
-        Shown verbatim beside the points, without collisions; those without room are counted in a note.
-    groups : sequence (n_objects,), optional
-        Colours and markers, with a legend; None, NaN and "" mean "no group". Beyond 56, the smallest are "other".
-    covariances : array (n_objects, n_components, n_components) or (n_objects, 2, 2), optional
-        Of each position, or of the two columns shown; drawn as normal regions. Rows of NaN draw nothing.
-    level : float
-        Probability of the regions.
-    axes : tuple of two ints
-        The columns to show when there are more than two.
-    max_labels : int, optional
-        At most this many labels; as many as there is room for when None.
-    size : tuple of two floats, optional
-        Width and height of a new figure in inches; by default the shape of the map, 6.8 inches wide.
-    font_size : float
-        Of the labels, in points.
+        Parameters
+        ----------
+        embedding : array (n_objects, n_components)
+            Positions; rows of NaN are omitted and counted in a note. One column is drawn as a strip.
+        labels : sequence (n_objects,), optional
+            Drawn verbatim next to the points, without overlaps; labels that do not fit are counted in a note.
+        groups : sequence (n_objects,), optional
+            Shown by colour and marker; None, NaN and "" mean no group. Beyond 56, the smallest are merged.
+        covariances : array (n_objects, n_components, n_components) or (n_objects, 2, 2), optional
+            Covariances of the positions, or of the two columns shown, drawn as normal regions; NaN: none.
+        level : float
+            Probability of the regions.
+        axes : tuple of two ints
+            The columns to show when there are more than two.
+        max_labels : int, optional
+            Largest number of labels; default: as many as fit.
+        size : tuple of two floats, optional
+            Width and height of a new figure in inches; default: 6.8 wide, in proportion to the map.
+        font_size : float
+            Size of the labels in points.
     images : sequence (n_objects,) of paths, optional
         Pictures, framed in the colour of the group; None for an object without one.
 
-    Returns
-    -------
-    Axes
-        With equal aspect and without ticks: only relative distances have a meaning.
+        Returns
+        -------
+        Axes
+            With equal aspect and no ticks: only relative distances are meaningful.
     """
     X = np.asarray(embedding, dtype=float)
     if X.ndim != 2 or 0 in X.shape:
@@ -92,11 +84,11 @@ def plot_map(
     xy = np.column_stack([X[keep, 0], np.zeros(keep.sum())]) if n_components == 1 else X[keep][:, shown]
 
     width, height = 6.8, 3.4
-    if n_components > 1:  # about the shape of the map
+    if n_components > 1:  # roughly in proportion to the map
         across, up = np.ptp(xy, axis=0) if len(xy) else (1.0, 1.0)
         height = float(np.clip(6.4 * up / max(across, 1e-300), 4.0, 8.0))
     grouped = None if groups is None else merge_small_groups(*group_codes(groups, n_objects))
-    if grouped is not None:  # about the width of the legend
+    if grouped is not None:  # room for the legend
         columns, limit = _legend_shape(len(grouped[1]) + 1)
         longest = max(map(len, ["no group", *grouped[1]]))
         width += columns * (0.45 + 0.075 * min(longest, limit))
@@ -113,7 +105,7 @@ def plot_map(
         if len(images) != n_objects:
             raise ValueError(f"images: got {len(images)}, expected {n_objects}, one for each object")
         codes = np.zeros(n_objects, int) if grouped is None else np.where(grouped[0] == grouped[2], -1, grouped[0])
-        _draw_pictures(ax, xy, [images[row] for row in np.flatnonzero(keep)], codes[keep])
+        _draw_pictures(ax, xy, [images[row] for row in np.flatnonzero(keep).tolist()], codes[keep])
     notes = [f"{(~keep).sum():,} of {n_objects:,} objects not shown: no position"] if not keep.all() else []
     if regions is not None:
         notes.insert(0, f"{'bars' if n_components == 1 else 'ellipses'}: {100 * level:g} % regions")
@@ -133,7 +125,7 @@ def plot_map(
             text = f"{'dimension' if n_components > 2 else 'axis'} {k + 1}: {100 * shares[k]:.0f} % of the spread"
             ax.set(**{f"{name}label": text})
             getattr(ax, f"{name}axis").label.set(color=GREY, fontsize=font_size)
-        ax.set_aspect("equal", adjustable="box", anchor="C" if grouped is None else "W")  # a legend stands to the right
+        ax.set_aspect("equal", adjustable="box", anchor="C" if grouped is None else "W")  # legends are on the right
         for spine in ax.spines.values():
             spine.set_color("#d1d5db")
     ax.set(xticks=[], yticks=[])
@@ -143,7 +135,7 @@ def plot_map(
 
 
 def ellipse_axes(covariances: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Longer and shorter axis of the regions of probability `level`, and direction of the longer in degrees."""
+    """Major and minor axis of the regions of probability `level`, and direction of the major one in degrees."""
     values, vectors = np.linalg.eigh(covariances)
     # The squared radius of a bivariate normal is exponential with mean 2.
     lengths = 2 * np.sqrt(-2 * np.log1p(-level) * np.maximum(values, 0))
@@ -152,7 +144,7 @@ def ellipse_axes(covariances: np.ndarray, level: float) -> tuple[np.ndarray, np.
 
 
 def _regions(covariances: np.ndarray, shape: tuple[int, int], axes: list[int]) -> np.ndarray:
-    """The covariances of the columns shown, checked."""
+    """Validated covariances of the columns shown."""
     C = np.asarray(covariances, dtype=float)
     n, d = shape
     if C.shape == (n, d, d):
@@ -185,7 +177,7 @@ def _draw_regions(ax: Axes, xy: np.ndarray, covariances: np.ndarray, level: floa
             facecolor=to_rgba(PALETTE[4], 0.14), edgecolor=to_rgba(PALETTE[0], 0.45), linewidth=0.7, zorder=2,
         )
     )  # fmt: skip
-    # The collection does not count for the limits; its extreme points do.
+    # Matplotlib ignores the collection in the axis limits: add its extreme points.
     reach = np.sqrt(-2 * np.log1p(-level) * np.diagonal(covariances, axis1=1, axis2=2))
     ax.update_datalim(np.vstack([xy - reach, xy + reach]))
 
@@ -222,7 +214,7 @@ def _draw_pictures(ax: Axes, xy: np.ndarray, paths: Sequence[Any], codes: np.nda
 
 
 def _legend_shape(n_entries: int) -> tuple[int, int]:
-    """Columns of a legend, and letters of a name in it."""
+    """Columns of a legend, and length of the names in it."""
     columns = 1 + (n_entries - 1) // 28
     return columns, 32 if columns == 1 else 22
 
@@ -230,14 +222,14 @@ def _legend_shape(n_entries: int) -> tuple[int, int]:
 def plot_weights(
     model: Any, *, axes: tuple[int, int] = (0, 1), groups: Mapping[Any, Any] | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw the weights of two axes of a fitted `IndividualEmbedding`, a point for each person; 1 on both is the group.
+    """Draw the weights of two axes of a fitted `IndividualEmbedding`, one point per person; the group is at (1, 1).
 
     Parameters
     ----------
     axes : (int, int)
-        Which axes, counted from 0. For a map of one axis, people stand side by side.
+        The axes, counted from 0. With a single axis, people are drawn side by side.
     groups : mapping of participant to group, optional
-        For the colour.
+        Shown by colour.
     """
     weights, names = np.asarray(model.weights_), [str(name) for name in model.participants_.tolist()]
     one = weights.shape[1] == 1
@@ -265,170 +257,3 @@ def plot_weights(
     if len(kinds) > 1:
         literal_legend(ax, handles, [kind or "others" for kind in kinds])
     return ax
-
-
-class LabelBox(NamedTuple):
-    """Where one label stands: point, box (x0, y0, x1, y1), and the end of the leader line (None without one)."""
-
-    item: int
-    box: tuple[float, float, float, float]
-    leader: tuple[float, float] | None
-
-
-def arrange_labels(
-    points: np.ndarray,
-    measure: Callable[[int], tuple[float, float]],
-    bounds: tuple[float, float, float, float],
-    *,
-    radius: float,
-    strip: bool = False,
-    max_labels: int = 200,
-) -> list[LabelBox]:
-    """Place boxes beside points (n, 2), isolated ones first, so that none meets a point, a line, a box or the bounds.
-
-    Positions are pixels; `measure` gives width and height of a label, (0, 0) for none. On a `strip` the points lie on a
-    horizontal line: labels keep off it, and leader lines may be long.
-    """
-    low, high = np.array(bounds[:2]), np.array(bounds[2:])
-    inside = np.all((points >= low) & (points <= high), axis=1)
-    spacing = cKDTree(points).query(points, k=2)[0][:, 1] if len(points) > 1 else np.zeros(len(points))
-    steps = radius * np.array([1.6, *(np.arange(4.5, 35, 5.0) if strip else (4.0, 7.5, 11.0))])
-    rings = [_STRIP] * len(steps) if strip else [_NEAR, *[_FAR] * (len(steps) - 1)]
-    candidates = [(step, angle) for step, ring in zip(steps, rings) for angle in ring]  # in order of preference
-    boxes, leaders = np.empty((0, 4)), np.empty((0, 2))
-    placed: list[LabelBox] = []
-    failures = 0
-    for index in np.argsort(-spacing, kind="stable"):
-        if len(placed) >= max_labels or failures >= _FULL_AFTER:
-            break
-        size = np.array(measure(int(index))) if inside[index] else np.zeros(2)
-        if not size.all():
-            continue
-        point = points[index]
-        near = points[(np.abs(points - point) <= size + steps[-1] + 2 * radius).all(axis=1)]
-        for step, angle in candidates:
-            centre = point + np.array([np.cos(angle), np.sin(angle)]) * (step + size / 2)
-            box = np.concatenate([centre - size / 2, centre + size / 2])
-            if (box[:2] < low).any() or (box[2:] > high).any():
-                continue
-            if any(_met(box, *obstacles).any() for obstacles in ((boxes, 1), (near, radius), (leaders, 1))):
-                continue
-            path = _leader_path(point, box, radius) if step > steps[0] else np.empty((0, 2))
-            if len(path) and not _leader_is_free(path, point, near[:0] if strip else near, boxes, leaders, radius):
-                continue
-            placed.append(LabelBox(int(index), tuple(box.tolist()), tuple(path[-1].tolist()) if len(path) else None))
-            boxes, leaders = np.vstack([boxes, box]), np.vstack([leaders, path])
-            failures = 0
-            break
-        else:
-            failures += 1
-    return placed
-
-
-def _met(box: np.ndarray, others: np.ndarray, gap: float) -> np.ndarray:
-    """Which boxes (n, 4), or points (n, 2), are nearer to a box than the gap."""
-    return np.all((others[:, :2] < box[2:] + gap) & (others[:, -2:] > box[:2] - gap), axis=1)
-
-
-def _leader_path(point: np.ndarray, box: np.ndarray, radius: float) -> np.ndarray:
-    """Points every two pixels along the line from the marker's rim to the nearest point of the box."""
-    end = np.clip(point, box[:2], box[2:])
-    length = float(np.hypot(*(end - point)))
-    start = point + (end - point) * min(1.0, radius / max(length, 1e-9))
-    return start + np.linspace(0, 1, max(2, int(length / 2)))[:, None] * (end - start)
-
-
-def _leader_is_free(
-    path: np.ndarray, point: np.ndarray, near: np.ndarray, boxes: np.ndarray, leaders: np.ndarray, radius: float
-) -> bool:
-    others = near[(near != point).any(axis=1)]
-    around = np.concatenate([path.min(axis=0), path.max(axis=0)])
-    for obstacle, margin in ((others, radius + 1.0), (leaders, 2.5)):
-        obstacle = obstacle[_met(around, obstacle, margin)]
-        if len(obstacle) and np.min(np.abs(path[:, None] - obstacle[None]).max(axis=2)) < margin:
-            return False
-    return not any(_met(box, path[:-1], 1).any() for box in boxes[_met(around, boxes, 1)])
-
-
-class LabelLayer(Artist):
-    """The labels of a map and the note below it, placed anew at each draw; `shown` are the points labelled then."""
-
-    def __init__(
-        self, ax: Axes, positions: np.ndarray, texts: Sequence[str], marker_radius: float, fontsize: float,
-        max_labels: int, strip: bool, notes: Sequence[str],
-    ) -> None:  # fmt: skip
-        super().__init__()
-        self.set_zorder(6)
-        self._ax, self._positions, self._labels = ax, positions, shorten_apart(texts, 32)
-        self._marker_radius, self._fontsize = marker_radius, fontsize
-        self._max_labels, self._strip, self._notes = max_labels, strip, list(notes)
-        self._texts: dict[int, Text] = {}
-        self.note = Text(0, 0, "", fontsize=fontsize, va="top", color=GREY, parse_math=False)
-        self.shown: list[int] = []
-        ax.add_artist(self)
-        self.set_clip_on(False)  # a clipped artist gets no room from the layout, and the note is outside
-        self.note.set_figure(ax.figure)
-        self.note.set_transform(IdentityTransform())
-
-    def get_tightbbox(self, renderer=None) -> Bbox:
-        """Room that a layout must leave: the Axes and the note below."""
-        box = self._ax.get_window_extent(renderer)
-        lines = len(self._notes) + bool(self._labels)
-        height = lines * 1.5 * self._fontsize * self._pixels_per_point() + self._below(renderer)
-        return Bbox.from_extents(box.x0, box.y0 - height, box.x1, box.y1)
-
-    def _below(self, renderer) -> float:
-        """Height of the axis label in pixels."""
-        name = self._ax.xaxis.label
-        return name.get_window_extent(renderer).height if name.get_text() else 0.0
-
-    def draw(self, renderer) -> None:
-        if not self.get_visible():
-            return
-        box = self._ax.get_window_extent(renderer)
-        notes = list(self._notes)
-        if self._labels:
-            hidden = len(self._labels) - self._draw_labels(renderer, box)
-            if hidden:
-                notes.append(f"{hidden:,} of {len(self._labels):,} labels not shown: no room")
-        self.note.set_text("\n".join(notes))
-        self.note.set_position((box.x0, box.y0 - 4 * self._pixels_per_point() - self._below(renderer)))
-        self.note.draw(renderer)
-        self.stale = False
-
-    def _draw_labels(self, renderer, box: Bbox) -> int:
-        points = self._ax.transData.transform(self._positions)
-        unit = self._pixels_per_point()
-
-        def measure(index: int) -> tuple[float, float]:
-            if not self._labels[index].strip():
-                return 0.0, 0.0
-            extent = self._text(index).get_window_extent(renderer)
-            return extent.width + 2 * unit, extent.height + unit
-
-        bounds = (box.x0 + unit, box.y0 + unit, box.x1 - unit, box.y1 - unit)
-        radius = max(self._marker_radius, 2.0) * unit
-        placed = arrange_labels(points, measure, bounds, radius=radius, strip=self._strip, max_labels=self._max_labels)
-        for label in placed:
-            if label.leader is not None:
-                x, y = points[label.item]
-                line = Line2D([x, label.leader[0]], [y, label.leader[1]], color="#9ca3af", linewidth=0.6)
-                line.set_figure(self._ax.figure)
-                line.draw(renderer)
-            text = self._text(label.item)
-            text.set_position((label.box[0] + unit, label.box[1] + unit / 2))
-            text.draw(renderer)
-        self.shown = [label.item for label in placed]
-        return len(placed)
-
-    def _text(self, index: int) -> Text:
-        if index not in self._texts:
-            text = literal(Text(0, 0, "", fontsize=self._fontsize, va="bottom", color="#1f2937"), self._labels[index])
-            text.set_figure(self._ax.figure)
-            text.set_transform(IdentityTransform())
-            text.set_path_effects([withStroke(linewidth=2, foreground=self._ax.get_facecolor())])
-            self._texts[index] = text
-        return self._texts[index]
-
-    def _pixels_per_point(self) -> float:
-        return self._ax.figure.dpi / 72

@@ -13,9 +13,9 @@ import numpy as np
 
 from nearer import __version__
 from nearer.data.messages import listed
+from nearer.display import group_codes, label_texts
 from nearer.io.coerce import as_comparisons
 from nearer.io.files import atomic_write, check_ending, refuse_unwritable
-from nearer.reports.display import group_codes, label_texts
 from nearer.reports.page import render
 from nearer.reports.sentences import data_sentence, reliability_sentence
 from nearer.reports.studies import Findings, Monitor, Scores, Violations, answers_about, study, worst_violations

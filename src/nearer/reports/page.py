@@ -19,10 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearer.data.messages import answer_sentence, listed
-from nearer.metrics import spread_shares
-from nearer.people.participants import shown_cells
-from nearer.reports import sentences
-from nearer.reports.display import (
+from nearer.display import (
     PALETTE,
     clean_text,
     decimals_of,
@@ -31,6 +28,9 @@ from nearer.reports.display import (
     merge_small_groups,
     shorten_apart,
 )
+from nearer.metrics import spread_shares
+from nearer.people.participants import shown_cells
+from nearer.reports import sentences
 from nearer.warning_types import InputWarning
 
 if TYPE_CHECKING:

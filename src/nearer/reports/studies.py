@@ -15,11 +15,11 @@ from nearer.check import check
 from nearer.data import Comparisons, check_bool
 from nearer.data.messages import counted
 from nearer.data.splits import group
+from nearer.display import label_texts
 from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
 from nearer.metrics.comparison import judged
 from nearer.people import participants
 from nearer.placement import filled
-from nearer.reports.display import label_texts
 from nearer.warning_types import InputWarning
 
 if TYPE_CHECKING:
