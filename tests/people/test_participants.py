@@ -10,8 +10,9 @@ import pytest
 from simulated_people import answers_of
 
 from nearer import Comparisons, OrdinalEmbedding
+from nearer.metrics.answer_law import logistic_slopes
 from nearer.people import ExclusionRules, exclude, participants
-from nearer.people.participants import _logistic_slopes, _longest_streak, _repeats, _share_of_guesses
+from nearer.people.participants import _longest_streak, _repeats, _share_of_guesses
 
 DOES = ["random", "left", "inverted", "tired"] + ["careful"] * 26
 
@@ -118,7 +119,7 @@ def test_slopes_are_those_of_the_likelihood():
     rng = np.random.default_rng(1)
     F = rng.normal(size=(4000, 2))
     sign = np.where(rng.random(4000) < 1 / (1 + np.exp(-F @ [1.0, -0.5])), 1.0, -1.0)
-    assert _logistic_slopes(F * sign[:, None], np.ones(4000), np.zeros(2)) == pytest.approx([1.0, -0.5], abs=0.12)
+    assert logistic_slopes(F * sign[:, None], np.ones(4000), np.zeros(2)) == pytest.approx([1.0, -0.5], abs=0.12)
 
 
 def test_the_interval_holds_what_is_likely():

@@ -11,7 +11,8 @@ from nearer.datasets import make_comparisons, make_points
 from nearer.metrics import comparison_distances, log_ratio, procrustes_align, procrustes_distance
 from nearer.plots import plot_map
 from nearer.selection import Bootstrap, bootstrap
-from nearer.selection.bootstrap import _by_comparison, _by_participant, _covariances, _widened, likely_map
+from nearer.selection.bias import likely_map
+from nearer.selection.bootstrap import _by_comparison, _by_participant, _covariances, _widened
 from nearer.warning_types import UnseenObjectsWarning
 
 

@@ -13,8 +13,8 @@ from nearer.auto_dimension import Evidence, choose_components, questions_of, wei
 from nearer.datasets import make_comparisons, make_points
 from nearer.metrics import AnswerLaw
 from nearer.plots import plot_dimensions
+from nearer.refits import at_random, fit_best, simulated, template
 from nearer.selection import cross_validate_dimensions
-from nearer.selection.common import at_random, fit_best, simulated, template
 from nearer.selection.dimension import _as_of_all, judge_dimension
 from nearer.solvers.guide import main_axes
 

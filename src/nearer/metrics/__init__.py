@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from nearer.metrics.answer_law import AnswerLaw, fit_answer_law
 from nearer.metrics.comparison import (
-    AnswerLaw,
     Calibration,
     WorstComparisons,
     calibration,
     comparison_accuracy,
     comparison_distances,
     comparison_error,
-    fit_answer_law,
     log_loss,
     log_ratio,
     wilson_interval,

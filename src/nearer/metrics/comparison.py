@@ -1,4 +1,4 @@
-"""How well an embedding answers comparisons: accuracy, log-loss, calibration, the worst violations, how sure it is."""
+"""How well an embedding satisfies comparisons: accuracy, log-loss, calibration, and the worst violations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, ndtri
+from scipy.special import ndtri
 
 from nearer import kernels
 from nearer.data import Comparisons, check_integer, check_numbers, row_names
@@ -21,13 +21,6 @@ from nearer.notebook import data_frame, html_table
 from nearer.registry import WITH_MODEL
 
 CHUNK_ROWS = 1 << 17  # rows handled at once: a few MB of work space, whatever the number of comparisons
-# A far pair e^10 times as far says no more than that, and a distance of 0 not infinitely much.
-_MOST = 10.0
-_BINS_PER_UNIT = 50
-# Of the fit: most steps, what keeps a flat direction from a step too long, and where log slope and logit end.
-_MOST_STEPS = 50
-_RIDGE = 1e-6
-_LIMITS = (np.array([-5.0, -12.0]), np.array([5.0, 12.0]))
 
 
 def comparison_distances(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -260,63 +253,6 @@ def wilson_interval(share: ArrayLike, count: ArrayLike, level: float = 0.95) -> 
     half = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
     # At shares of 0 and 1 the bound meets the share; rounding must not push it past.
     return np.clip(centre - half, 0, share), np.clip(centre + half, share, 1)
-
-
-@dataclass(frozen=True)
-class AnswerLaw:
-    """``P[answer] = lapse + (1 - 2 lapse) / (1 + exp(-slope * log_ratio))``.
-
-    It serves maps of every loss alike: close calls are uncertain (a finite slope), and any answer may be a slip (with
-    the probability lapse, at most 1/2).
-    """
-
-    slope: float
-    lapse: float
-
-    def probability(self, ratio: np.ndarray) -> np.ndarray:
-        """Probability of answers whose far pair is e^ratio times as far as the near pair; 1/2 where that is NaN."""
-        x = np.clip(np.nan_to_num(ratio, nan=0.0), -_MOST, _MOST)
-        return self.lapse + (1.0 - 2.0 * self.lapse) * expit(self.slope * x)
-
-
-def fit_answer_law(ratio: np.ndarray, weights: np.ndarray | None = None) -> AnswerLaw:
-    """The law of highest likelihood, given the log ratios (N,) of answers that the map was not fitted to."""
-    exact = np.clip(np.nan_to_num(ratio, nan=0.0), -_MOST, _MOST)
-    # Answers of about the same ratio count as one of their mean: two parameters need no more.
-    place = ((exact + _MOST) * _BINS_PER_UNIT).astype(np.intp)
-    w = np.bincount(place, weights=weights)
-    x = np.bincount(place, weights=exact if weights is None else exact * weights)[w > 0] / w[w > 0]
-    w = w[w > 0] / w.sum()
-
-    theta, step = np.array([1.0, -2.0]), np.zeros(2)  # log slope, logit of twice the lapse
-    value, gradient, information = _law_terms(theta, x, w)
-    for _ in range(_MOST_STEPS):
-        a, b, c = information[0, 0] + _RIDGE, information[0, 1], information[1, 1] + _RIDGE
-        step = np.array([c * gradient[0] - b * gradient[1], a * gradient[1] - b * gradient[0]]) / (a * c - b * b)
-        step *= min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
-        while True:
-            tried = np.clip(theta - step, *_LIMITS)
-            new = _law_terms(tried, x, w)
-            if new[0] <= value or np.abs(step).max() < 1e-6:
-                break
-            step *= 0.5
-        moved = float(np.abs(tried - theta).max())
-        theta, (value, gradient, information) = tried, new
-        if moved < 1e-4:
-            break
-    return AnswerLaw(float(np.exp(theta[0])), float(0.5 / (1.0 + np.exp(-theta[1]))))
-
-
-def _law_terms(theta: np.ndarray, x: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """Mean of -log P, its gradient (2,) in theta, and the expected second derivatives (2, 2)."""
-    slope, lapse = np.exp(theta[0]), 0.5 / (1.0 + np.exp(-theta[1]))
-    s = expit(slope * x)
-    p = np.clip(lapse + (1.0 - 2.0 * lapse) * s, 1e-12, 1.0 - 1e-12)
-    by_slope = (1.0 - 2.0 * lapse) * s * (1.0 - s) * x * slope
-    by_lapse = (1.0 - 2.0 * s) * lapse * (1.0 - 2.0 * lapse)
-    by_theta = np.stack([by_slope, by_lapse])
-    information = (w / (p * (1.0 - p)) * by_theta[:, None] * by_theta).sum(axis=2)
-    return float(-(w * np.log(p)).sum()), -(w / p * by_theta).sum(axis=1), information
 
 
 def _model(loss: str | Loss, n_components: int) -> Loss:

@@ -28,6 +28,7 @@ from nearer.lapse_rates import (
 )
 from nearer.losses import Loss, loss_with
 from nearer.metrics import comparison_distances, fit_answer_law
+from nearer.metrics.answer_law import log_odds
 from nearer.metrics.neighbours import first_rows, shares_of_answers
 from nearer.metrics.on_map import comparisons_on_map
 from nearer.notebook import data_frame
@@ -342,7 +343,7 @@ class IndividualEmbedding(BaseEstimator):
                 points[number] = train.solve(*points[number], spread, self.max_iter, _LOOSE)[:2]
                 rounds = SPREAD_ROUNDS if self.reliability else 0
                 settled = train.without_guesses(*points[number], rounds, spread, self.max_iter, _LOOSE)[:2]
-                odds.append(_log_odds(loss, *test.distances(*settled)))
+                odds.append(log_odds(loss, *test.distances(*settled)))
             held = np.concatenate(odds)
             # Maps of little data are overconfident: the slope and lapse rate are fitted to the held-out answers.
             lost = -np.log(fit_answer_law(held, weight).probability(held))
@@ -416,11 +417,6 @@ class IndividualEmbedding(BaseEstimator):
         check_is_fitted(self, "weights_")
         names = [f"axis_{number}" for number in range(1, self.weights_.shape[1] + 1)]
         return data_frame(self.weights_, index=self.participants_, columns=names)
-
-
-def _log_odds(loss: Loss, near: np.ndarray, far: np.ndarray) -> np.ndarray:
-    tiny = np.finfo(np.float64).tiny
-    return np.log(np.maximum(loss.probability(near, far), tiny) / np.maximum(loss.probability(far, near), tiny))
 
 
 def _axes_of_people(problem: _Problem, X: np.ndarray) -> np.ndarray:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from scipy.stats import norm
 from sklearn.base import clone
 
@@ -23,10 +22,11 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.lapse_rates import LAW_ROUNDS, SHARES, alternate, log_likelihoods
 from nearer.metrics import comparison_distances, fit_answer_law, log_ratio
+from nearer.metrics.answer_law import logistic_slopes
 from nearer.metrics.neighbours import first_rows, responses
 from nearer.notebook import data_frame, html_table
 from nearer.people.individual import places_within
-from nearer.selection.common import quiet_map, template
+from nearer.refits import quiet_map, template
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -246,7 +246,7 @@ def _law_of_careful(leans: np.ndarray, people: Coded, share: np.ndarray) -> tupl
 
     def fit(weights: np.ndarray) -> bool:
         nonlocal slopes, chance
-        before, slopes = slopes, _logistic_slopes(leans, weights, slopes)
+        before, slopes = slopes, logistic_slopes(leans, weights, slopes)
         combined = leans @ slopes
         chance = fit_answer_law(combined, weights).probability(combined)
         return bool(np.abs(slopes - before).max() < 1e-3 * np.abs(slopes).max())
@@ -255,21 +255,6 @@ def _law_of_careful(leans: np.ndarray, people: Coded, share: np.ndarray) -> tupl
     # The slopes decide when to stop.
     alternate(lambda: chance, fit, people, weights, rounds=LAW_ROUNDS, tolerance=0.0)
     return chance, log_likelihoods(chance, people, weights)
-
-
-def _logistic_slopes(features: np.ndarray, weights: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Slopes b of ``P = 1 / (1 + exp(-features @ b))`` for answers as they stand, by Newton's method."""
-    slopes = start.copy()
-    ridge = 1e-3 * np.eye(len(slopes))
-    for _ in range(30):
-        p = expit(features @ slopes)
-        gradient = features.T @ (weights * (1.0 - p)) - ridge @ slopes
-        curvature = (features * (weights * p * (1.0 - p))[:, None]).T @ features + ridge
-        step = np.linalg.solve(curvature, gradient)
-        slopes += step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-300))
-        if np.abs(step).max() < 1e-6:
-            break
-    return slopes
 
 
 def _share_of_guesses(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

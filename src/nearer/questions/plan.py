@@ -14,7 +14,8 @@ from nearer.data.messages import counted
 from nearer.estimator import OrdinalEmbedding
 from nearer.questions.pool import Pool, check_kind
 from nearer.questions.simulate import Crowd, simulate_study
-from nearer.selection.common import n_d_log_n, quiet_map
+from nearer.refits import quiet_map
+from nearer.selection.thresholds import n_d_log_n
 
 __all__ = ["Plan", "plan_study"]
 

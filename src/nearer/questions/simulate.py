@@ -21,7 +21,7 @@ from nearer.questions.pool import Pool, check_kind
 from nearer.questions.posterior import Odds
 from nearer.questions.strategies import Strategy
 from nearer.questions.suggest import State, suggest
-from nearer.selection.common import gaps_in_the_middle
+from nearer.refits import gaps_in_the_middle
 from nearer.warning_types import ConvergenceWarning, RepeatedQuestionsWarning, UnseenObjectsWarning
 
 __all__ = ["Crowd", "Recorded", "SimulatedStudy", "simulate_study"]

@@ -15,7 +15,7 @@ from scipy.special import entr
 from nearer.data import Comparisons
 from nearer.questions.pool import Pool
 from nearer.questions.posterior import Odds, Posterior
-from nearer.selection.common import answers_naming
+from nearer.refits import answers_naming
 
 __all__ = ["Balanced", "CrowdKernel", "Predictive", "Random", "Situation", "Strategy", "Uncertainty"]
 

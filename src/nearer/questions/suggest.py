@@ -23,8 +23,9 @@ from nearer.questions import strategies
 from nearer.questions.pool import Pool, check_kind
 from nearer.questions.posterior import Odds, fit_odds
 from nearer.questions.strategies import Balanced, Random, Situation, Strategy
+from nearer.refits import fit_quietly, gaps_in_the_middle, template
 from nearer.registry import STRATEGIES
-from nearer.selection.common import fit_quietly, gaps_in_the_middle, n_d_log_n, template
+from nearer.selection.thresholds import n_d_log_n
 from nearer.warning_types import RepeatedQuestionsWarning
 
 __all__ = ["Questions", "State", "suggest"]

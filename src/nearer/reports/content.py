@@ -16,10 +16,10 @@ from nearer.data.messages import listed
 from nearer.display import group_codes, label_texts
 from nearer.io.coerce import as_comparisons
 from nearer.io.files import atomic_write, check_ending, refuse_unwritable
+from nearer.refits import answers_naming
 from nearer.reports.page import render
 from nearer.reports.sentences import data_sentence, reliability_sentence
 from nearer.reports.studies import Findings, Monitor, Scores, Violations, answers_about, study, worst_violations
-from nearer.selection.common import answers_naming
 
 if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from nearer.refits import Interrupted
 from nearer.selection.bootstrap import Bootstrap, Interval, NearerIntervals, bootstrap
-from nearer.selection.common import Interrupted
 from nearer.selection.dimension import DimensionSelection, cross_validate_dimensions
-from nearer.selection.learning import LearningCurve, PowerLaw, fit_power_law, learning_curve
+from nearer.selection.learning_curve import LearningCurve, PowerLaw, fit_power_law, learning_curve
 
 __all__ = [
     "Bootstrap",

@@ -8,28 +8,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import logit
 from scipy.stats import chi2, norm
 from sklearn.base import clone
 
-from nearer.data import Answers, Comparisons, as_generator, check_fraction, check_integer
-from nearer.data.coded import Coded
+from nearer.data import Comparisons, as_generator, check_fraction, check_integer
 from nearer.data.splits import question_of_rows
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.io.frames import is_table
-from nearer.losses import Loss, STELoss, TSTELoss
-from nearer.metrics import (
-    AnswerLaw,
-    comparison_accuracy,
-    comparison_distances,
-    fit_answer_law,
-    log_ratio,
-    procrustes_align,
-)
+from nearer.metrics import comparison_accuracy, log_ratio, procrustes_align
 from nearer.metrics.neighbours import first_rows
 from nearer.metrics.on_map import on_labels
-from nearer.selection.common import fit_best, fit_quietly, quiet_map, simulated, template
+from nearer.refits import fit_best, quiet_map, simulated, template
+from nearer.selection.bias import likely_map
 
 # Resamples whose left-out answers show how sure answers are, sets of answers simulated, questions looked at, and the
 # level at which the widened bounds are exact for simulated answers.
@@ -37,9 +28,6 @@ _N_JUDGES = 10
 _N_SIMULATED = 16
 _MOST_ASKED = 2000
 _LEVEL = 0.9
-# From answers that follow the ratio of two distances to answers that follow the difference of their squares.
-_MODELS: tuple[Loss, ...] = (*(TSTELoss(alpha) for alpha in (1.0, 3.0, 10.0, 30.0)), STELoss())
-_LEAST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -222,68 +210,6 @@ def bootstrap(
     generators = rng.spawn(_N_SIMULATED)
     asked = data if len(data) <= _MOST_ASKED else data[rng.permutation(len(data))[:_MOST_ASKED]]
     return _widened(found, likely.embedding, quiet_map(simulate, n_jobs, generators), asked)
-
-
-@dataclass(frozen=True, eq=False)
-class LikelyMap:
-    """A map, and how answers follow from it: a model, and a law fitted to answers that maps had not seen."""
-
-    embedding: np.ndarray
-    loss: Loss
-    law: AnswerLaw
-
-    def chance(self, comparisons: Comparisons) -> np.ndarray:
-        """Return the probability of each answer, float64 (N,)."""
-        return self.law.probability(_log_odds(self.loss, self.embedding, comparisons))
-
-
-def likely_map(
-    start: np.ndarray,
-    comparisons: Comparisons,
-    resamples: Sequence[tuple[np.ndarray, np.ndarray]],
-    rng: np.random.Generator,
-    n_jobs: int | None,
-) -> LikelyMap:
-    """Maximum-likelihood map of models with slips.
-
-    Losses without slips in their model distort a map to accommodate wrong answers: ste, for one, makes a flat map
-    round. Fits begin at `start`, NaN for objects in no comparison. Each resample has the weights (N,) of the answers
-    drawn, and which (N,) were left out: on these the law is fitted, since answers that a map has seen look surer than
-    they are.
-    """
-    everybody = Answers(comparisons.kind, len(comparisons), Coded.constant("all", len(comparisons)))
-    data = comparisons.replaced(answers=everybody, answer=None, labels=None)
-    lowest, loss, X, no_slip = math.inf, _MODELS[0], np.nan_to_num(start), np.ones(len(data))
-    point = X
-    for model in _MODELS:
-        forgiving = OrdinalEmbedding(start.shape[1], loss=model, reliability=True, n_jobs=n_jobs)
-        fit = fit_quietly(forgiving, data, [point], 0, rng)
-        assert fit.reliability_ is not None
-        guesses = float(fit.reliability_.guesses[0])
-        by_map = (1.0 - guesses) * model.probability(*comparison_distances(fit.embedding_, data))
-        chance = np.maximum(0.5 * guesses + by_map, _LEAST)
-        lost = -float(np.average(np.log(chance), weights=data.weights))
-        if lost < lowest:
-            lowest, loss, X, no_slip = lost, model, fit.embedding_, by_map / chance
-        point = np.nan_to_num(fit.embedding_)
-    base = OrdinalEmbedding(start.shape[1], loss=loss, n_jobs=1)
-    own = np.ones(len(data)) if data.weights is None else data.weights
-
-    def judge(drawn_and_left: tuple[np.ndarray, np.ndarray], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        weights, left_out = drawn_and_left
-        drawn = data[weights > 0].replaced(weights=np.maximum(weights * no_slip, _LEAST)[weights > 0])
-        Y = fit_best(base, drawn, [np.nan_to_num(X)], 0, rng).embedding_
-        unseen = left_out & (own > 0)
-        unseen = unseen if unseen.any() else own > 0
-        return _log_odds(loss, Y, data[unseen]), own[unseen]
-
-    odds, counts = map(np.concatenate, zip(*quiet_map(judge, n_jobs, resamples, rng.spawn(len(resamples)))))
-    return LikelyMap(X, loss, fit_answer_law(odds, counts))
-
-
-def _log_odds(loss: Loss, X: np.ndarray, comparisons: Comparisons) -> np.ndarray:
-    chance = loss.probability(*comparison_distances(X, comparisons))
-    return logit(np.clip(chance, 1e-15, 1.0 - 1e-15))
 
 
 def _widened(found: Bootstrap, likely: np.ndarray, maps: Sequence[np.ndarray], asked: Comparisons) -> Bootstrap:

@@ -19,14 +19,14 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.losses import loss_with
 from nearer.metrics import comparison_accuracy, log_loss
-from nearer.selection.common import Interrupted, at_random, fit_best, n_d_log_n, quiet_map, template
+from nearer.refits import Interrupted, at_random, fit_best, quiet_map, template
+from nearer.selection.thresholds import ENOUGH, n_d_log_n
 from nearer.solvers import Auto, get_solver
 
-# Standard errors by which the chosen dimension beats a smaller, and a larger one, that is ruled out; and answers needed
-# to see one dimension more, as a multiple of n d log n. `benchmarks.verdicts` measures how often the verdict holds.
+# Standard errors by which the chosen dimension beats a smaller, and a larger one, that is ruled out;
+# `benchmarks.verdicts` measures how often the verdict holds.
 _RULED_OUT_BELOW = 2.0
 _RULED_OUT_ABOVE = 3.5
-_ENOUGH = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +186,7 @@ def judge_dimension(
             are = "predicts" if len(close) == 1 else "predict"
             reasons.append(f"{_listed(close)} {are} almost as well as {chosen}")
         candidates = [*close, chosen]
-        needed = _ENOUGH * n_d_log_n(n_objects, chosen + 1)
+        needed = ENOUGH * n_d_log_n(n_objects, chosen + 1)
         if at == len(dims) - 1:
             reasons.append(f"the largest dimension tried, {chosen}, is the best; try larger ones")
         elif n_answers < needed:

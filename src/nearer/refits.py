@@ -1,8 +1,7 @@
-"""What the studies share: fits of copies of an estimator, from starting points that are honest."""
+"""Fits of copies of an estimator to parts of the answers, or to simulated ones."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -52,11 +51,6 @@ def fit_best(
         copy.set_params(init="random" if start is None else start)
         fitted.append(copy.fit(comparisons))
     return min(fitted, key=lambda one: np.inf if np.isnan(one.objective_) else one.objective_)
-
-
-def n_d_log_n(n_objects: int, d: int) -> float:
-    """Answers of the order that shows d dimensions of n objects (Jain, Jamieson and Nowak, NeurIPS 2016)."""
-    return n_objects * d * math.log2(max(n_objects, 2))
 
 
 def gaps_in_the_middle(X: np.ndarray) -> np.ndarray:

@@ -18,8 +18,9 @@ from nearer.data.validate import take
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.metrics import AnswerLaw, comparison_accuracy, fit_answer_law, log_ratio
+from nearer.refits import at_random, fit_best, quiet_map, simulated, template
 from nearer.selection.bootstrap import Interval, interval_of
-from nearer.selection.common import at_random, fit_best, n_d_log_n, quiet_map, simulated, template
+from nearer.selection.thresholds import ENOUGH, n_d_log_n
 
 # Misplaced points cost answers in proportion to their error, n ** -1/2, or, where close calls are coin tosses anyway,
 # to its square; the steeper end leaves room for what is left of the first rise.
@@ -197,7 +198,7 @@ def learning_curve(
     each = data.n_answers / len(data)  # answers for a row
     n_held_out = data.n_answers * (1.0 - (1.0 - test_size) ** n_repeats)  # at least once
     laws = _simulated_laws(base, data, full, law, int(n[-1]), float(mean[-1]), n_held_out, rng, n_jobs)
-    early = bool(each * n[-1] < 2 * n_d_log_n(int(data.seen.sum()), full.shape[1]))
+    early = bool(each * n[-1] < ENOUGH * n_d_log_n(int(data.seen.sum()), full.shape[1]))
     return LearningCurve(n, mean, se, repeats, fit_power_law(n, mean), tuple(laws), early)
 
 

@@ -12,9 +12,9 @@ from nearer.auto_dimension import questions_of
 from nearer.datasets import make_comparisons, make_points
 from nearer.metrics import AnswerLaw
 from nearer.plots import plot_learning_curve
+from nearer.refits import template
 from nearer.selection import LearningCurve, PowerLaw, fit_power_law, learning_curve
-from nearer.selection.common import template
-from nearer.selection.learning import _Questions, _simulated_laws, _sizes, _split
+from nearer.selection.learning_curve import _Questions, _simulated_laws, _sizes, _split
 
 
 def curve_of(law, noise=0.0, early=False, n=None):

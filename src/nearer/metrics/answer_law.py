@@ -1,0 +1,95 @@
+"""How certain an answer is: its probability as a function of how far apart the two pairs are on the map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, logit
+
+from nearer.losses import Loss
+
+# A far pair e^10 times as far says no more than that, and a distance of 0 not infinitely much.
+_MOST = 10.0
+_BINS_PER_UNIT = 50
+# Of the fit: most steps, what keeps a flat direction from a step too long, and where log slope and logit end.
+_MOST_STEPS = 50
+_RIDGE = 1e-6
+_LIMITS = (np.array([-5.0, -12.0]), np.array([5.0, 12.0]))
+
+
+@dataclass(frozen=True)
+class AnswerLaw:
+    """``P[answer] = lapse + (1 - 2 lapse) / (1 + exp(-slope * log_ratio))``.
+
+    It serves maps of every loss alike: close calls are uncertain (a finite slope), and any answer may be a slip (with
+    the probability lapse, at most 1/2).
+    """
+
+    slope: float
+    lapse: float
+
+    def probability(self, ratio: np.ndarray) -> np.ndarray:
+        """Probability of answers whose far pair is e^ratio times as far as the near pair; 1/2 where that is NaN."""
+        x = np.clip(np.nan_to_num(ratio, nan=0.0), -_MOST, _MOST)
+        return self.lapse + (1.0 - 2.0 * self.lapse) * expit(self.slope * x)
+
+
+def fit_answer_law(ratio: np.ndarray, weights: np.ndarray | None = None) -> AnswerLaw:
+    """The law of highest likelihood, given the log ratios (N,) of answers that the map was not fitted to."""
+    exact = np.clip(np.nan_to_num(ratio, nan=0.0), -_MOST, _MOST)
+    # Answers of about the same ratio count as one of their mean: two parameters need no more.
+    place = ((exact + _MOST) * _BINS_PER_UNIT).astype(np.intp)
+    w = np.bincount(place, weights=weights)
+    x = np.bincount(place, weights=exact if weights is None else exact * weights)[w > 0] / w[w > 0]
+    w = w[w > 0] / w.sum()
+
+    theta, step = np.array([1.0, -2.0]), np.zeros(2)  # log slope, logit of twice the lapse
+    value, gradient, information = _law_terms(theta, x, w)
+    for _ in range(_MOST_STEPS):
+        a, b, c = information[0, 0] + _RIDGE, information[0, 1], information[1, 1] + _RIDGE
+        step = np.array([c * gradient[0] - b * gradient[1], a * gradient[1] - b * gradient[0]]) / (a * c - b * b)
+        step *= min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
+        while True:
+            tried = np.clip(theta - step, *_LIMITS)
+            new = _law_terms(tried, x, w)
+            if new[0] <= value or np.abs(step).max() < 1e-6:
+                break
+            step *= 0.5
+        moved = float(np.abs(tried - theta).max())
+        theta, (value, gradient, information) = tried, new
+        if moved < 1e-4:
+            break
+    return AnswerLaw(float(np.exp(theta[0])), float(0.5 / (1.0 + np.exp(-theta[1]))))
+
+
+def _law_terms(theta: np.ndarray, x: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Mean of -log P, its gradient (2,) in theta, and the expected second derivatives (2, 2)."""
+    slope, lapse = np.exp(theta[0]), 0.5 / (1.0 + np.exp(-theta[1]))
+    s = expit(slope * x)
+    p = np.clip(lapse + (1.0 - 2.0 * lapse) * s, 1e-12, 1.0 - 1e-12)
+    by_slope = (1.0 - 2.0 * lapse) * s * (1.0 - s) * x * slope
+    by_lapse = (1.0 - 2.0 * s) * lapse * (1.0 - 2.0 * lapse)
+    by_theta = np.stack([by_slope, by_lapse])
+    information = (w / (p * (1.0 - p)) * by_theta[:, None] * by_theta).sum(axis=2)
+    return float(-(w * np.log(p)).sum()), -(w / p * by_theta).sum(axis=1), information
+
+
+def log_odds(loss: Loss, near: np.ndarray, far: np.ndarray) -> np.ndarray:
+    """Log odds of answers (N,) under the model of a loss, given the squared distances of the two pairs."""
+    return logit(np.clip(loss.probability(near, far), 1e-15, 1.0 - 1e-15))
+
+
+def logistic_slopes(features: np.ndarray, weights: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Slopes b of ``P[answer] = 1 / (1 + exp(-features @ b))`` of highest likelihood, by Newton's method."""
+    slopes = start.copy()
+    ridge = 1e-3 * np.eye(len(slopes))
+    for _ in range(30):
+        p = expit(features @ slopes)
+        gradient = features.T @ (weights * (1.0 - p)) - ridge @ slopes
+        curvature = (features * (weights * p * (1.0 - p))[:, None]).T @ features + ridge
+        step = np.linalg.solve(curvature, gradient)
+        slopes += step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-300))
+        if np.abs(step).max() < 1e-6:
+            break
+    return slopes

@@ -1,0 +1,26 @@
+"""How much data a figure needs before it is computed by default or relied on, each with its reason."""
+
+from __future__ import annotations
+
+import math
+
+FOLDS = 5  # of a cross-validation: maps of 80 % of the answers are close to those of all
+FEWEST_ANSWERS = 50  # fewer make a held-out accuracy uncertain by more than 10 points
+MOST_COMPARISONS = 200_000  # beyond, five further fits take longer than a user would wait without asking for them
+FEWEST_PEOPLE = 3  # each is compared with a map of the others, so two or fewer show nothing about any one of them
+ROUGH = 0.1  # a noise ceiling whose lower bound is this far below is from too few repeated questions
+CLEAR = 0.05  # difference in accuracy beyond which training and held-out answers are clearly different
+WORTHWHILE = 0.01  # gain in accuracy for which another dimension is preferred
+LEVEL = 0.95  # of the interval for the held-out accuracy
+# In `benchmarks.verdicts`, a dimension was seen from about twice n d log n answers on.
+ENOUGH = 2.0
+
+
+def n_d_log_n(n_objects: int, d: int) -> float:
+    """Answers of the order that shows d dimensions of n objects (Jain, Jamieson and Nowak, NeurIPS 2016)."""
+    return n_objects * d * math.log2(max(n_objects, 2))
+
+
+def default_folds(n_comparisons: int) -> int:
+    """Folds of a cross-validation by default: 5 where it is informative and quick, else 0."""
+    return FOLDS if FEWEST_ANSWERS <= n_comparisons <= MOST_COMPARISONS else 0
