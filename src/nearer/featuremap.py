@@ -93,7 +93,7 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
             ensure_all_finite="allow-nan",
             input_name="y",
         )
-        self._one_column = places.ndim == 1
+        self.one_column_ = places.ndim == 1
         places = places.reshape(len(places), -1)
         if len(places) != len(features):
             raise ValueError(f"y: got places of {len(places):,} objects, expected {len(features):,}, as X has")
@@ -140,7 +140,7 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         step = max(1, _CHUNK // len(self.objects_))
         parts = [self.ridge_.predict(features[start : start + step]) for start in range(0, len(features), step)]
         places = np.concatenate(parts) + self.offset_
-        return places[:, 0] if self._one_column else places
+        return places[:, 0] if self.one_column_ else places
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the same as `predict`, always two-dimensional."""

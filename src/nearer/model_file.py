@@ -197,7 +197,7 @@ def _encode_feature_map(feature_map: FeatureMap, arrays: Arrays) -> dict[str, An
         "parameters": _encode_each(feature_map.get_params(deep=False), arrays),
         "gamma": feature_map.gamma_,
         "alpha": feature_map.alpha_,
-        "one_column": feature_map._one_column,
+        "one_column": feature_map.one_column_,
     }
 
 
@@ -216,7 +216,7 @@ def _decode_feature_map(about: dict[str, Any], arrays: Arrays) -> FeatureMap:
     feature_map.gamma_, feature_map.alpha_ = float(about["gamma"]), float(about["alpha"])
     feature_map.offset_, feature_map.objects_ = offset, objects
     feature_map.cv_results_ = None
-    feature_map._one_column = bool(about["one_column"])
+    feature_map.one_column_ = bool(about["one_column"])
     feature_map.n_features_in_ = features.shape[1]
     if "feature_names" in arrays:
         _require(arrays["feature_names"].shape == (features.shape[1],), "there is not one name for each feature")
