@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -13,7 +15,6 @@ import pytest
 from nearer import Comparisons, Layout
 from nearer.distributed import DaskObjective, open_data
 from nearer.distributed.cluster import Engine
-from nearer.distributed.partitions import _dealt_out, _row_groups, _runs
 from nearer.io import FileFormatError, write_comparisons
 from nearer.objective import LocalObjective
 from problems import random_problem
@@ -27,17 +28,6 @@ def client(client_here):
 
 
 WORDS = np.array([f"w{7 * k % 12:02d}" for k in range(12)])  # not in alphabetical order
-
-
-def test_row_groups_are_grouped():
-    assert _runs([3, 3, 3, 3], 6) == [(0, 1), (2, 3)]
-    assert _runs([9, 1, 0, 1], 6) == [(0,), (1, 3)]
-
-
-def test_shards_are_even_and_in_order():
-    shards = _dealt_out(list(range(10)), [1] * 9 + [9], 2)
-    assert shards == [list(range(9)), [9]]
-    assert _dealt_out([0, 1], [None, None], 5) == [[0], [1]]
 
 
 @pytest.fixture
@@ -158,22 +148,11 @@ def test_a_look_without_workers_is_no_lack_of_memory(client, monkeypatch):
     assert Engine(client).memory() == expected
 
 
-def test_large_row_groups_are_refused(client, parquet, problem, monkeypatch):
-    path = parquet(problem.objective.comparisons)
-    engine = Engine(client)
-    with pytest.raises(FileFormatError, match=r"part-0.parquet: a row group has 100 rows, .* can read 50 at a time"):
-        _row_groups(path, engine, 1, 50)
-
-
-def test_pieces_follow_row_groups(client, parquet, problem):
-    def sizes(path, most_rows):
-        return [piece.n_rows for piece in _row_groups(path, Engine(client), 1, most_rows)]
-
-    path = parquet(problem.objective.comparisons)
-    assert sizes(path, 100) == [100, 33, 100, 33, 100, 34]
-    assert [piece.first_row for piece in _row_groups(path, Engine(client), 1, 100)] == [0, 100] * 3
-    assert sizes(path, 10**6) == sizes(path, 100)  # small enough to deal out evenly, though more would fit
-    assert sizes(parquet(problem.objective.comparisons, 1, 10, folder="c"), 10**6) == [50] * 8
+def test_large_row_groups_are_refused(client, parquet, monkeypatch):
+    monkeypatch.setattr(Engine, "memory", lambda self: 0)  # 65,536 rows at a time
+    comparisons = random_problem("ste", n=12, size=70_000).objective.comparisons
+    with pytest.raises(FileFormatError, match=r"part-0.parquet: a row group has 70,000 rows, .* can read 65,536"):
+        open_data(parquet(comparisons, 1, 70_000), client)
 
 
 def test_answers_and_labels_read_by_workers(client, tmp_path):
@@ -247,92 +226,92 @@ def test_all_weight_in_one_piece(client, parquet):
         assert np.isfinite(remote.svrg_pass(taken.X, taken, 1e-3, 50, 0)).all()
 
 
-class TestRefusals:
-    def refused(self, client, path, match):
-        with pytest.raises(FileFormatError, match=match):
-            open_data(path, client)
+TRIPLETS = ("anchor", "near", "far")
 
-    def test_no_files(self, client, tmp_path):
-        self.refused(client, str(tmp_path / "*.parquet"), r"\*.parquet: no such file")
-        self.refused(client, f"file://{tmp_path}/*.parquet", r"\*.parquet: no such file")
-        self.refused(client, "nowhere://x/*.parquet", "nowhere://x/.*cannot be listed")
 
-    def test_damaged_file(self, client, parquet, problem):
-        path = parquet(problem.objective.comparisons)
-        damaged = path.replace("*", "part-1")
-        with open(damaged, "r+b") as file:
-            file.truncate(300)
-        self.refused(client, path, r"part-1.parquet: cannot be read as Parquet")
+@pytest.mark.parametrize(
+    ("columns", "match"),
+    [
+        ({"anchor": [0, None], "near": [1, 1], "far": [2, 2]}, "a.parquet.*row 2, column 'anchor'"),
+        ({"anchor": [0.5], "near": [1.0], "far": [2.0]}, "a.parquet.*row 1, column 'anchor': got '0.5'"),
+        ({"anchor": [0], "near": [1], "far": [2], "weight": ["x"]}, "a.parquet.*row 1, column 'weight': got 'x'"),
+        ({"anchor": [0], "near": [1], "far": [2], "weight": [0.0]}, "a.parquet: "),
+        ({name: pa.array([], pa.int32()) for name in TRIPLETS}, "a.parquet: has no rows"),
+    ],
+)
+def test_bad_cells_are_refused(client, tmp_path, columns, match):
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    with pytest.raises(FileFormatError, match=match):
+        open_data(str(tmp_path / "a.parquet"), client)
 
-    def test_damaged_middle(self, client, parquet, problem):
-        path = parquet(problem.objective.comparisons)
-        with open(path.replace("*", "part-2"), "r+b") as file:
-            file.seek(4)
-            file.write(b"\xff" * 200)
-        self.refused(client, path, r"part-2.parquet: cannot be read as Parquet")
 
-    def test_other_columns(self, client, parquet, problem, tmp_path):
-        path = parquet(problem.objective.comparisons)
-        pq.write_table(pa.table({"anchor": [0], "near": [1], "far": [2]}), path.replace("*", "part-9"))
-        self.refused(client, path, r"part-9.parquet: got the columns")
+@pytest.mark.parametrize(
+    ("path", "match"),
+    [
+        ("{0}/*.parquet", r"\*.parquet: no such file"),
+        ("file://{0}/*.parquet", r"\*.parquet: no such file"),
+        ("nowhere://x/*.parquet", "nowhere://x/.*cannot be listed"),
+    ],
+)
+def test_missing_files_are_refused(client, tmp_path, path, match):
+    with pytest.raises(FileFormatError, match=match):
+        open_data(path.format(tmp_path), client)
 
-    def test_empty_cells(self, client, tmp_path):
-        pq.write_table(pa.table({"anchor": [0, None], "near": [1, 1], "far": [2, 2]}), tmp_path / "a.parquet")
-        self.refused(client, str(tmp_path / "a.parquet"), "a.parquet.*row 2, column 'anchor'")
 
-    def test_an_attention_check_gives_no_comparison(self, client, tmp_path):
-        table = pa.table({"anchor": [0, 1, 0], "near": [1, 1, 2], "far": [2, 2, 1]})
-        pq.write_table(table, tmp_path / "a.parquet", row_group_size=1)
-        data = open_data(str(tmp_path / "a.parquet"), client)
-        assert (data.n_comparisons, data.n_objects) == (2, 3)
-        with pytest.raises(ValueError, match=r"partition 0 of .* row 1"):
-            open_data(da.from_array(np.column_stack(list(table.to_pydict().values()))), client)
+@pytest.mark.parametrize(
+    ("name", "damage", "match"),
+    [
+        ("part-1", lambda content: content[:300], "part-1.parquet: cannot be read as Parquet"),
+        ("part-2", lambda content: content[:4] + b"\xff" * 200 + content[204:], "part-2.parquet: cannot be read"),
+    ],
+)
+def test_damaged_files_are_refused(client, parquet, problem, name, damage, match):
+    path = parquet(problem.objective.comparisons)
+    file = Path(path.replace("*", name))
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(FileFormatError, match=match):
+        open_data(path, client)
 
-    def test_text_and_numbers_mixed_are_text(self, client, tmp_path):
-        pq.write_table(pa.table({"anchor": [0], "near": ["a"], "far": [2]}), tmp_path / "a.parquet")
-        assert open_data(str(tmp_path / "a.parquet"), client).labels.tolist() == ["0", "2", "a"]
 
-    def test_floats(self, client, tmp_path):
-        pq.write_table(pa.table({"anchor": [0.5], "near": [1.0], "far": [2.0]}), tmp_path / "a.parquet")
-        self.refused(client, str(tmp_path / "a.parquet"), "a.parquet.*row 1, column 'anchor': got '0.5'")
+def test_files_with_other_columns_are_refused(client, parquet, problem):
+    path = parquet(problem.objective.comparisons)
+    pq.write_table(pa.table({name: [0] for name in TRIPLETS}), path.replace("*", "part-9"))
+    with pytest.raises(FileFormatError, match=r"part-9.parquet: got the columns"):
+        open_data(path, client)
 
-    def test_weights(self, client, tmp_path):
-        table = pa.table({"anchor": [0], "near": [1], "far": [2], "weight": ["x"]})
-        pq.write_table(table, tmp_path / "a.parquet")
-        self.refused(client, str(tmp_path / "a.parquet"), "a.parquet.*row 1, column 'weight': got 'x'")
 
-    def test_zero_weights(self, client, tmp_path):
-        pq.write_table(pa.table({"anchor": [0], "near": [1], "far": [2], "weight": [0.0]}), tmp_path / "a.parquet")
-        self.refused(client, tmp_path / "a.parquet", "a.parquet: ")
+def test_an_attention_check_gives_no_comparison(client, tmp_path):
+    table = pa.table({"anchor": [0, 1, 0], "near": [1, 1, 2], "far": [2, 2, 1]})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=1)
+    data = open_data(str(tmp_path / "a.parquet"), client)
+    assert (data.n_comparisons, data.n_objects) == (2, 3)
+    with pytest.raises(ValueError, match=r"partition 0 of .* row 1"):
+        open_data(da.from_array(np.column_stack(list(table.to_pydict().values()))), client)
 
-    def test_no_rows(self, client, tmp_path):
-        table = pa.table({name: pa.array([], pa.int32()) for name in ("anchor", "near", "far")})
-        pq.write_table(table, tmp_path / "a.parquet")
-        self.refused(client, str(tmp_path / "a.parquet"), "a.parquet: has no rows")
 
-    def test_number_of_objects(self, client, parquet, problem):
-        with pytest.raises(ValueError, match=r"object number 11 is outside 0..4"):
-            open_data(parquet(problem.objective.comparisons), client, n_objects=5)
+def test_text_and_numbers_mixed_are_text(client, tmp_path):
+    pq.write_table(pa.table({"anchor": [0], "near": ["a"], "far": [2]}), tmp_path / "a.parquet")
+    assert open_data(str(tmp_path / "a.parquet"), client).labels.tolist() == ["0", "2", "a"]
 
-    def test_negative_index(self, client):
-        with pytest.raises(ValueError, match="-1"):
-            open_data(da.from_array(np.array([[0, -1, 2]])), client)
 
-    def test_shapes_and_partners(self, client, parquet, problem):
-        X = da.ones((10, 3), chunks=(5, 3), dtype=int)
-        with pytest.raises(ValueError, match=r"Dask array of shape \(10, 2\), expected \(N, 3 or 4\)"):
-            open_data(X[:, :2], client)
-        with pytest.raises(ValueError, match="y: has 1 partitions and X 2"):
-            open_data(X, client, y=da.ones(10, chunks=10))
-        with pytest.raises(ValueError, match="sample_weight: got ndarray, expected a Dask collection"):
-            open_data(X, client, sample_weight=np.ones(10))
-        with pytest.raises(ValueError, match="takes no y or sample_weight"):
-            open_data(parquet(problem.objective.comparisons), client, y=[1])
-        with pytest.raises(ValueError, match=r"partition \d of .*: y has 4 rows and X 5"):
-            good = da.from_array(np.array([[0, 1, 2]] * 10), chunks=(5, 3))
-            open_data(good, client, y=da.ones(8, chunks=4))
-        with pytest.raises(ValueError, match="n_shards: got 0"):
-            open_data(X, client, n_shards=0)
-        frame = dd.from_pandas(pd.DataFrame({"a": [1], "b": [2]}), npartitions=1)
-        with pytest.raises(FileFormatError, match=r"columns: a, b\n"):
-            open_data(frame, client)
+X = da.ones((10, 3), chunks=(5, 3), dtype=int)
+ROWS = da.from_array(np.array([[0, 1, 2]] * 10), chunks=(5, 3))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"X": X[:, :2]}, r"Dask array of shape \(10, 2\), expected \(N, 3 or 4\)"),
+        ({"X": X, "y": da.ones(10, chunks=10)}, "y: has 1 partitions and X 2"),
+        ({"X": X, "sample_weight": np.ones(10)}, "sample_weight: got ndarray, expected a Dask collection"),
+        ({"X": ROWS, "y": da.ones(8, chunks=4)}, r"partition \d of .*: y has 4 rows and X 5"),
+        ({"X": X, "n_shards": 0}, "n_shards: got 0"),
+        ({"X": ROWS, "n_objects": 2}, r"object number 2 is outside 0..1"),
+        ({"X": da.from_array(np.array([[0, -1, 2]]))}, "-1"),
+        ({"X": "a.parquet", "y": [1]}, "takes no y or sample_weight"),
+        ({"X": dd.from_pandas(pd.DataFrame({"a": [1], "b": [2]}), npartitions=1)}, r"columns: a, b\n"),
+    ],
+)
+def test_bad_arguments_are_refused(client, arguments, match):
+    with pytest.raises(ValueError, match=match):
+        open_data(client=client, **arguments)
