@@ -36,10 +36,11 @@ from benchmarks.figures import NOT_RUN, fill, legend, panels
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.display import PALETTE
 from nearer.io import atomic_write
+from nearer.metrics.answer_law import fit_distance_law
 from nearer.plots import save_figure
 from nearer.questions import Crowd, Predictive, simulate_study, suggest
 from nearer.questions.pool import Pool
-from nearer.questions.posterior import Posterior, fit_odds
+from nearer.questions.posterior import Posterior
 
 Rows = list[dict[str, Any]]
 
@@ -317,7 +318,7 @@ def _speed_of(d: int, repeats: int, count: int) -> dict[str, Any]:
     X = rng.normal(size=(300, d))
     data = Comparisons.from_points(X, 20_000, random_state=0, noise=0.1)
     fitted = OrdinalEmbedding(d, random_state=0).fit(data)
-    posterior = Posterior(fitted.embedding_, fit_odds(fitted.embedding_, data), np.arange(300))
+    posterior = Posterior(fitted.embedding_, fit_distance_law(fitted.embedding_, data), np.arange(300))
     posterior.add(data.index)
     S = posterior.covariance()
     pool = Pool(300, np.arange(300))
@@ -327,7 +328,7 @@ def _speed_of(d: int, repeats: int, count: int) -> dict[str, Any]:
 
     def score(n_jobs: int) -> None:
         margin, by_S, by_M = posterior.forms(candidates, S, M, n_jobs)
-        worth = posterior.odds.worth(margin, by_S)
+        worth = posterior.law.worth(margin, by_S)
         np.argsort(-worth * by_M / (1.0 + worth * by_S))
 
     def ask(known: Any) -> None:

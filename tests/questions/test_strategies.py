@@ -10,9 +10,9 @@ import pytest
 from scipy.spatial.distance import pdist
 
 from nearer import Comparisons, OrdinalEmbedding
+from nearer.metrics.answer_law import DistanceLaw
 from nearer.questions import CrowdKernel, Predictive, Situation, Uncertainty, strategies, suggest
 from nearer.questions.pool import Pool
-from nearer.questions.posterior import Odds
 from nearer.registry import STRATEGIES
 
 POINTS = np.random.default_rng(1).normal(size=(16, 2))
@@ -46,23 +46,23 @@ def test_auto_is_random_until_there_are_enough_answers():
 
 
 def test_uncertainty_asks_the_closest_calls():
-    pool, odds = Pool(16, np.arange(16)), Odds(0.0, 0.1, 3.0, 0.0)
-    situation = Situation(pool, ANSWERS, np.zeros((0, 3), np.int32), POINTS, odds)
+    pool, law = Pool(16, np.arange(16)), DistanceLaw(0.0, 0.1, 3.0, 0.0)
+    situation = Situation(pool, ANSWERS, np.zeros((0, 3), np.int32), POINTS, law)
     rows, bits = Uncertainty().choose(situation, 10, np.random.default_rng(0))
-    every = np.abs(odds.margin(POINTS, pool.draw(10**6, np.random.default_rng(1)))[0])
-    np.testing.assert_allclose(np.sort(np.abs(odds.margin(POINTS, rows)[0])), np.sort(every)[:10])
+    every = np.abs(law.margin(POINTS, pool.draw(10**6, np.random.default_rng(1)))[0])
+    np.testing.assert_allclose(np.sort(np.abs(law.margin(POINTS, rows)[0])), np.sort(every)[:10])
     assert (bits <= 1).all()
 
 
 def test_the_crowd_kernel_gain_is_mutual_information():
-    odds = Odds(0.0, 0.1, 3.0, 0.02)
+    law = DistanceLaw(0.0, 0.1, 3.0, 0.02)
     data = ANSWERS[:60]
-    situation = Situation(Pool(16, np.arange(16)), data, np.zeros((0, 3), np.int32), POINTS, odds)
+    situation = Situation(Pool(16, np.arange(16)), data, np.zeros((0, 3), np.int32), POINTS, law)
     rows, bits = CrowdKernel().choose(situation, 5, np.random.default_rng(0))
 
     def chance(place, a, b):
-        near, far = (np.sum((POINTS[place] - POINTS[k]) ** 2) + odds.offset for k in (a, b))
-        return odds.lapse + (1 - 2 * odds.lapse) / (1 + np.exp(-odds.slope * np.log(far / near)))
+        near, far = (np.sum((POINTS[place] - POINTS[k]) ** 2) + law.offset for k in (a, b))
+        return law.lapse + (1 - 2 * law.lapse) / (1 + np.exp(-law.slope * np.log(far / near)))
 
     def entropy(p):
         return -p * np.log2(p) - (1 - p) * np.log2(1 - p)
@@ -76,20 +76,20 @@ def test_the_crowd_kernel_gain_is_mutual_information():
 
 
 def test_predictive_questions_tell_more_than_random_ones():
-    odds, pool = Odds(0.0, 0.1, 3.0, 0.0), Pool(16, np.arange(16))
-    situation = Situation(pool, ANSWERS, np.zeros((0, 3), np.int32), POINTS, odds)
+    law, pool = DistanceLaw(0.0, 0.1, 3.0, 0.0), Pool(16, np.arange(16))
+    situation = Situation(pool, ANSWERS, np.zeros((0, 3), np.int32), POINTS, law)
     _, bits = Predictive().choose(situation, 20, np.random.default_rng(0))
     some = situation.pool.draw(20, np.random.default_rng(5))
-    only = Situation(Pool(16, np.arange(16), among=some), ANSWERS, situation.pending, POINTS, odds)
+    only = Situation(Pool(16, np.arange(16), among=some), ANSWERS, situation.pending, POINTS, law)
     _, random_bits = Predictive().choose(only, 20, np.random.default_rng(0))
     assert bits.sum() > 2 * random_bits.sum()
 
 
 def test_questions_in_flight_are_not_asked_in_other_words():
-    odds, pool = Odds(0.0, 0.1, 3.0, 0.0), Pool(16, np.arange(16))
+    law, pool = DistanceLaw(0.0, 0.1, 3.0, 0.0), Pool(16, np.arange(16))
     none = np.zeros((0, 3), np.int32)
-    first, bits = Predictive().choose(Situation(pool, ANSWERS, none, POINTS, odds), 10, np.random.default_rng(0))
-    later = Situation(pool, ANSWERS, none, POINTS, odds).asked(first)
+    first, bits = Predictive().choose(Situation(pool, ANSWERS, none, POINTS, law), 10, np.random.default_rng(0))
+    later = Situation(pool, ANSWERS, none, POINTS, law).asked(first)
     _, less = Predictive().choose(later, 10, np.random.default_rng(0))
     assert less[0] < bits[0]
 

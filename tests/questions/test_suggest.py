@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons, OrdinalEmbedding
+from nearer.metrics.answer_law import fit_distance_law
 from nearer.questions import Crowd, Situation, suggest
 from nearer.questions.pool import Pool
-from nearer.questions.posterior import fit_odds
-from nearer.questions.suggest import _odds
+from nearer.questions.suggest import held_out_law
 from nearer.warning_types import RepeatedQuestionsWarning
 
 LABELS = [f"thing {letter}" for letter in "abcdefghijkl"]
@@ -146,11 +146,11 @@ def test_how_sure_answers_are_is_learned_from_answers_left_out():
     data, fresh = (crowd.answer(Pool(25, np.arange(25)).draw(count, rng), "triplets", rng) for count in (500, 4000))
     model = OrdinalEmbedding(2, n_jobs=1, random_state=0).fit(data)
     X = model.embedding_
-    honest = _odds(model, X, data, np.random.default_rng(0))
-    fooled = fit_odds(X, data)
+    honest = held_out_law(model, X, data, np.random.default_rng(0))
+    fooled = fit_distance_law(X, data)
 
-    def likely(odds):
-        return np.log(odds.probability(odds.margin(X, fresh.index)[0])).mean()
+    def likely(law):
+        return np.log(law.probability(law.margin(X, fresh.index)[0])).mean()
 
     assert likely(fooled) < likely(honest) - 0.05
     assert likely(honest) > np.log(0.5)

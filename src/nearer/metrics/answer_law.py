@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, logit
 
+from nearer import kernels
+from nearer.data import Comparisons
 from nearer.losses import Loss
 
 # A far pair e^10 times as far says no more than that, and a distance of 0 not infinitely much.
@@ -16,6 +20,10 @@ _BINS_PER_UNIT = 50
 _MOST_STEPS = 50
 _RIDGE = 1e-6
 _LIMITS = (np.array([-5.0, -12.0]), np.array([5.0, 12.0]))
+# Grid of exponents, and of offsets as fractions of the mean squared distance; see `DistanceLaw`.
+_POWERS = (0.0, 0.5, 1.0)
+_OFFSETS = (0.02, 0.2)
+_TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True)
@@ -93,3 +101,60 @@ def logistic_slopes(features: np.ndarray, weights: np.ndarray, start: np.ndarray
         if np.abs(step).max() < 1e-6:
             break
     return slopes
+
+
+@dataclass(frozen=True)
+class DistanceLaw:
+    """Probability that the first pair is called the nearer one, as a function of the two squared distances.
+
+    ``lapse + (1 - 2 lapse) / (1 + exp(-m))`` with the margin ``m = slope * ((far + offset) ** power - (near + offset)
+    ** power) / power``, or a difference of logarithms if power is 0. Powers 0 and 1 are the models of tste and ste.
+    """
+
+    power: float
+    offset: float
+    slope: float
+    lapse: float
+
+    def margin(self, X: np.ndarray, questions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Margins of questions (m, 3) or (m, 4), and their derivatives in the two squared distances: three (m,)."""
+        near, far = np.empty(len(questions)), np.empty(len(questions))
+        kernels.squared_distances(np.ascontiguousarray(questions), X, 0, near, far)
+        by_near = -self.slope * (near + self.offset) ** (self.power - 1.0)
+        by_far = self.slope * (far + self.offset) ** (self.power - 1.0)
+        return self.likeness(near) - self.likeness(far), by_near, by_far
+
+    def likeness(self, squared: np.ndarray) -> np.ndarray:
+        """Term of the margin that depends on one pair; the margin is the near pair's minus the far pair's."""
+        x = squared + self.offset
+        return -self.slope * (np.log(x) if self.power == 0.0 else x**self.power / self.power)
+
+    def probability(self, margin: np.ndarray) -> np.ndarray:
+        """Probability of the first answer."""
+        return self.lapse + (1.0 - 2.0 * self.lapse) * expit(margin)
+
+    def stretched(self, factor: float) -> DistanceLaw:
+        """The same law for a map whose squared distances are `factor` times as large."""
+        return DistanceLaw(self.power, self.offset * factor, self.slope * factor**-self.power, self.lapse)
+
+    def worth(self, margin: np.ndarray, variance: np.ndarray | float = 0.0) -> np.ndarray:
+        """Fisher information of an answer about its margin, approximately averaged over a margin with `variance`."""
+        flatter = 1.0 / np.sqrt(1.0 + math.pi / 8.0 * variance)
+        margin = flatter * margin
+        s = expit(-np.abs(margin))  # at most 1/2: s (1 - s) keeps its precision
+        p = self.lapse + (1.0 - 2.0 * self.lapse) * s
+        return flatter * (((1.0 - 2.0 * self.lapse) * s * (1.0 - s)) ** 2 / np.maximum(p * (1.0 - p), _TINY))
+
+
+def fit_distance_law(X: np.ndarray, comparisons: Comparisons) -> DistanceLaw:
+    """Maximum-likelihood law, given answers that the map was not fitted to."""
+    typical = max(2.0 * float(X.var(axis=0).sum()), _TINY)
+    weights, best, found = comparisons.weights, -np.inf, DistanceLaw(0.0, typical, 1.0, 0.0)
+    for power, offset in itertools.product(_POWERS, _OFFSETS):
+        tried = DistanceLaw(power, offset * typical, typical**-power, 0.0)
+        margin = tried.margin(X, comparisons.index)[0]
+        law = fit_answer_law(margin, weights)
+        likely = float(np.average(np.log(law.probability(margin)), weights=weights))
+        if likely > best:
+            best, found = likely, replace(tried, slope=law.slope * tried.slope, lapse=law.lapse)
+    return found

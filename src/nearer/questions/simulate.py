@@ -17,8 +17,8 @@ from nearer.data.coded import check_coded
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.metrics import comparison_accuracy
+from nearer.metrics.answer_law import DistanceLaw
 from nearer.questions.pool import Pool, check_kind
-from nearer.questions.posterior import Odds
 from nearer.questions.strategies import Strategy
 from nearer.questions.suggest import State, suggest
 from nearer.refits import gaps_in_the_middle
@@ -86,7 +86,7 @@ class Crowd:
             "tste": (0.0, alpha / self.scale**2, 0.5 * (alpha + 1)),
             "ratio": (0.0, np.finfo(float).tiny, 0.5 * self.scale),
         }[self.law]
-        object.__setattr__(self, "_odds", Odds(power, offset, slope, 0.5 * self.lapse))
+        object.__setattr__(self, "_distance_law", DistanceLaw(power, offset, slope, 0.5 * self.lapse))
 
     @property
     def n_objects(self) -> int:
@@ -96,12 +96,12 @@ class Crowd:
     def log_likeness(self, pairs: np.ndarray) -> np.ndarray:
         """Logarithm of the similarity (...) of pairs of objects (..., 2), up to a constant."""
         squared = np.sum((self.points[pairs[..., 0]] - self.points[pairs[..., 1]]) ** 2, axis=-1)
-        return self._odds.likeness(squared)  # type: ignore[attr-defined]
+        return self._distance_law.likeness(squared)  # type: ignore[attr-defined]
 
     def probability(self, questions: np.ndarray) -> np.ndarray:
         """Probability (m,) of the answer "a" to questions ``head, a, b`` (m, 3), averaged over the people."""
         logit = self.log_likeness(questions[:, :2]) - self.log_likeness(questions[:, [0, 2]])
-        return self._odds.probability(logit[:, None] * self._sharpness).mean(axis=1)  # type: ignore[attr-defined]
+        return self._distance_law.probability(logit[:, None] * self._sharpness).mean(axis=1)  # type: ignore[attr-defined]
 
     def answer(self, questions: np.ndarray, kind: str, rng: np.random.Generator) -> Comparisons:
         """Answers to questions (m, 3) with their participants: one row per triplet, two per odd-one-out question."""

@@ -13,8 +13,9 @@ from scipy.spatial.distance import cdist
 from scipy.special import entr
 
 from nearer.data import Comparisons
+from nearer.metrics.answer_law import DistanceLaw
 from nearer.questions.pool import Pool
-from nearer.questions.posterior import Odds, Posterior
+from nearer.questions.posterior import Posterior
 from nearer.refits import answers_naming
 
 __all__ = ["Balanced", "CrowdKernel", "Predictive", "Random", "Situation", "Strategy", "Uncertainty"]
@@ -38,7 +39,7 @@ class Situation:
     comparisons: Comparisons | None  # answers so far
     pending: np.ndarray  # (p, 3), questions asked but not yet answered
     embedding: np.ndarray | None = None  # (n_objects, n_components), without NaN; None if there is no map
-    odds: Odds | None = None  # probability of answers, given the map
+    law: DistanceLaw | None = None  # probability of answers, given the map
     n_jobs: int = 1
 
     def counts(self) -> tuple[np.ndarray, np.ndarray]:
@@ -50,11 +51,11 @@ class Situation:
             as_head = as_head + np.bincount(self.comparisons.index[:, 0], minlength=n)
         return asked, as_head
 
-    def map(self) -> tuple[np.ndarray, Odds]:
+    def map(self) -> tuple[np.ndarray, DistanceLaw]:
         """The map (n_objects, n_components) and the law of answers, for strategies that need a map."""
         assert self.embedding is not None
-        assert self.odds is not None
-        return self.embedding, self.odds
+        assert self.law is not None
+        return self.embedding, self.law
 
     def asked(self, questions: np.ndarray) -> Situation:
         """The situation after further questions (m, 3) have been asked."""
@@ -121,10 +122,10 @@ class Uncertainty:
     needs_map = True
 
     def choose(self, situation: Situation, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        X, odds = situation.map()
+        X, law = situation.map()
 
         def entropy(questions: np.ndarray) -> np.ndarray:
-            return _bits(odds.probability(odds.margin(X, questions)[0]))
+            return _bits(law.probability(law.margin(X, questions)[0]))
 
         return _best(situation.pool, _CANDIDATES, entropy, size, rng)
 
@@ -141,29 +142,29 @@ class CrowdKernel:
     needs_map = True
 
     def choose(self, situation: Situation, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        X, odds = situation.map()
-        likeness = odds.likeness(cdist(X, X, "sqeuclidean"))
-        belief = self._belief(situation.comparisons, likeness, odds)
+        X, law = situation.map()
+        likeness = law.likeness(cdist(X, X, "sqeuclidean"))
+        belief = self._belief(situation.comparisons, likeness, law)
 
         def gain(questions: np.ndarray) -> np.ndarray:
             found = []
             for rows in _blocks(questions, len(X)):
                 head, a, b = rows.T
-                p = odds.probability(likeness[a] - likeness[b])  # for the head at each position
+                p = law.probability(likeness[a] - likeness[b])  # for the head at each position
                 mean = (belief[head] * p).sum(axis=1)
                 found.append(_bits(mean) - (belief[head] * _bits(p)).sum(axis=1))
             return np.concatenate(found)
 
         return _best(situation.pool, _CANDIDATES_EVERYWHERE, gain, size, rng)
 
-    def _belief(self, data: Comparisons | None, likeness: np.ndarray, odds: Odds) -> np.ndarray:
+    def _belief(self, data: Comparisons | None, likeness: np.ndarray, law: DistanceLaw) -> np.ndarray:
         """Probability (n, n) that the object of a row is where the object of a column is on the map."""
         log = np.zeros(likeness.shape)
         if data is not None and data.kind == "triplets":
             weights = np.ones(len(data)) if data.weights is None else data.weights
             for rows, w in zip(_blocks(data.index, len(log)), _blocks(weights, len(log))):
                 head, near, far = rows.T
-                np.add.at(log, head, w[:, None] * np.log(odds.probability(likeness[near] - likeness[far]) + _TINY))
+                np.add.at(log, head, w[:, None] * np.log(law.probability(likeness[near] - likeness[far]) + _TINY))
         chance = np.exp(log - log.max(axis=1, keepdims=True))
         return chance / chance.sum(axis=1, keepdims=True)
 
@@ -181,7 +182,7 @@ class Predictive:
     needs_map = True
 
     def choose(self, situation: Situation, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        X, odds = situation.map()
+        X, law = situation.map()
         n, d = X.shape
         unknown, pool = np.arange(n), situation.pool
         if n * d > _MOST_COORDINATES:
@@ -189,7 +190,7 @@ class Predictive:
                 some = pool.within(rng.choice(pool.objects, max(_MOST_COORDINATES // d, 3), replace=False))
                 pool = some if some.n_open >= size else pool
             unknown = pool.objects
-        posterior = Posterior(X, odds, unknown)
+        posterior = Posterior(X, law, unknown)
         if situation.comparisons is not None:
             posterior.add(situation.comparisons.index, situation.comparisons.weights)
         for rows in _by_head(situation.pending, pool.kind):
@@ -218,7 +219,7 @@ class Predictive:
         # Each (1, c), or (3, c) if every object is a head in turn.
         forms = (posterior.forms(rows, S, M, n_jobs) for rows in _by_head(candidates, kind))
         margin, by_S, by_M = map(np.array, zip(*forms))
-        worth = _WORTH[kind] * posterior.odds.worth(margin, by_S)
+        worth = _WORTH[kind] * posterior.law.worth(margin, by_S)
         short = np.argsort(-_gain(worth, by_S, by_M), kind="stable")[: max(_SHORT_LIST, 4 * size)]
         candidates, worth, by_S, by_M = candidates[short], worth[:, short], by_S[:, short], by_M[:, short]
         where, gradient = map(np.array, zip(*map(posterior.gradients, _by_head(candidates, kind))))

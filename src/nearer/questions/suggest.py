@@ -16,12 +16,12 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.losses import loss_with
 from nearer.metrics import comparison_distances
+from nearer.metrics.answer_law import DistanceLaw, fit_distance_law
 from nearer.notebook import data_frame, html_table
 from nearer.objective import resolve_jobs
 from nearer.placement import extended, filled
 from nearer.questions import strategies
 from nearer.questions.pool import Pool, check_kind
-from nearer.questions.posterior import Odds, fit_odds
 from nearer.questions.strategies import Balanced, Random, Situation, Strategy
 from nearer.refits import fit_quietly, gaps_in_the_middle, template
 from nearer.registry import STRATEGIES
@@ -33,7 +33,7 @@ __all__ = ["Questions", "State", "suggest"]
 _NONE = np.zeros((0, 3), dtype=np.int32)
 # Fraction of the answers held out to fit their law, and the fewest answers that allow it.
 _HELD_OUT = 0.25
-_FEWEST_FOR_ODDS = 40
+_FEWEST_HELD_OUT = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +189,7 @@ def suggest(
         assert data is not None
         state = _fitted(model, known, data, state, rng)
         X = gaps_in_the_middle(state.embedding)
-        situation = replace(situation, embedding=X, odds=_odds(model, X, data, rng))
+        situation = replace(situation, embedding=X, law=held_out_law(model, X, data, rng))
     n_balanced = 0
     if strategy == "auto" and chooser.needs_map:
         # The position of a new object is unknown, and so is the information of questions about it: ask those first.
@@ -236,19 +236,19 @@ def _fitted(
     return State(found.embedding_, data.labels, since)
 
 
-def _odds(model: OrdinalEmbedding, X: np.ndarray, data: Comparisons, rng: np.random.Generator) -> Odds:
+def held_out_law(model: OrdinalEmbedding, X: np.ndarray, data: Comparisons, rng: np.random.Generator) -> DistanceLaw:
     """Law of the answers on the map X, from held-out answers: a map satisfies too many of those it was fitted to."""
-    if data.n_answers < _FEWEST_FOR_ODDS:
-        return fit_odds(X, data)
+    if data.n_answers < _FEWEST_HELD_OUT:
+        return fit_distance_law(X, data)
     train, test = data.split(_HELD_OUT, random_state=rng)
     Y = fit_quietly(template(model), train, [], 1, rng).embedding_
     known = np.isfinite(Y).all(axis=1)
     test = test[known[test.index].all(axis=1)]
     if not len(test):
-        return fit_odds(X, data)
+        return fit_distance_law(X, data)
     Y = np.where(known[:, None], Y, 0.0)
     mine, its = (np.median(np.concatenate(comparison_distances(points, test))) for points in (X, Y))
-    return fit_odds(Y, test).stretched(float(mine / max(its, np.finfo(float).tiny)))
+    return fit_distance_law(Y, test).stretched(float(mine / max(its, np.finfo(float).tiny)))
 
 
 def _renumbered(state: State, data: Comparisons) -> np.ndarray:
