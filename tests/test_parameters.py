@@ -10,8 +10,7 @@ from nearer.datasets import make_comparisons, make_points
 from nearer.estimator import OrdinalEmbedding
 from nearer.io import atomic_write
 from nearer.metrics import nearest_neighbours, procrustes_align
-from nearer.people import IndividualEmbedding
-from nearer.people.participants import ExclusionRules
+from nearer.people import ExclusionRules, IndividualEmbedding
 from nearer.reports import study
 from nearer.solvers import Auto
 

@@ -1,4 +1,4 @@
-"""One map and weights of its axes for each person; and the test whether people differ."""
+"""One map and weights of its axes for each person."""
 
 from __future__ import annotations
 
@@ -7,17 +7,12 @@ import pytest
 from simulated_people import answers_of
 
 import oracles
-from nearer import Comparisons, IndividualEmbedding, OrdinalEmbedding, kernels
+from nearer import Comparisons, IndividualEmbedding, kernels
 from nearer.data.coded import Coded, frozen
 from nearer.losses import get_loss
-from nearer.people import differ
-from nearer.people.individual import _by_signs, _folds_within, _log_odds, _Problem, joint_axes, metric_slopes
+from nearer.metrics.answer_law import log_odds
+from nearer.people.individual import _folds_within, _Problem, joint_axes, metric_scores
 from nearer.warning_types import UnseenObjectsWarning
-
-
-@pytest.fixture
-def points():
-    return np.random.default_rng(0).normal(size=(25, 2)) * 1.5
 
 
 def _oracle(name, param, Q, share, X, W, person):
@@ -61,7 +56,7 @@ def test_slopes_in_the_metric_are_those_of_the_loss():
     rng = np.random.default_rng(5)
     index = np.array([rng.permutation(6)[:4] for _ in range(7)], dtype=np.int32)
     X, loss = rng.normal(size=(6, 2)), get_loss("ste")
-    found = metric_slopes(index, loss, X)
+    found = metric_scores(index, loss, X)
 
     def value(M, row):
         i, j, l, k = row  # noqa: E741
@@ -103,21 +98,11 @@ def test_folds_hold_a_share_of_everybody():
 
 
 @pytest.fixture(scope="module")
-def differing():
-    rng = np.random.default_rng(8)
-    X = rng.normal(size=(20, 2)) * 1.5
-    W = np.exp(0.9 * rng.normal(size=(24, 2)))
-    W /= W.mean(axis=0)
-    data = answers_of(X, 24, 90, rng, weights=W)
-    return data, answers_of(X, 24, 150, rng, weights=W), W
-
-
-@pytest.fixture(scope="module")
 def model(differing):
     return IndividualEmbedding(2, random_state=0).fit(differing[0])
 
 
-def test_people_who_differ_get_weights_that_foretell_them(differing, model):
+def test_people_who_differ_get_weights_that_predict_them(differing, model):
     _, test, W = differing
     assert model.spread_ > 0
     assert model.score(test) > model.group_.score(test) + 0.01
@@ -177,8 +162,8 @@ def test_no_spread_is_the_map_of_the_group(differing):
 def test_odds_are_those_of_the_loss():
     loss = get_loss("ste")
     near, far = np.array([0.5, 3.0, 1e6]), np.array([1.5, 1.0, 0.0])
-    np.testing.assert_allclose(_log_odds(loss, near, far)[:2], [1.0, -2.0])
-    assert np.isfinite(_log_odds(loss, near, far)).all()
+    np.testing.assert_allclose(log_odds(loss, near, far)[:2], [1.0, -2.0])
+    assert np.isfinite(log_odds(loss, near, far)).all()
 
 
 def test_weights_of_groups_and_strange_input(differing):
@@ -208,55 +193,6 @@ def test_objects_that_nobody_names_have_no_place(points):
     assert np.isnan(model.embedding_[25:]).all()
     assert np.isfinite(model.embedding_[:25]).all()
     assert np.isnan(model.predict_proba([[0, 1, 26]])).all()
-
-
-def test_the_difference_is_found_and_not_found(differing, points):
-    found = differ(OrdinalEmbedding(2, loss="ste", random_state=0), differing[0], n_resamples=99, random_state=0)
-    assert found.p_value == 0.01
-    assert str(found) == "The 24 people differ in how much the axes of the map count for them (p < 0.02)."
-    alarms = []
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        data = answers_of(points, 20, 40, rng, ["random"] * 3 + ["careful"] * 17)
-        fitted = OrdinalEmbedding(2, loss="ste", random_state=0).fit(data)
-        alarms.append(differ(fitted, data, n_resamples=39, random_state=seed).p_value <= 0.05)
-    assert sum(alarms) <= 4
-
-
-def test_agreement_is_that_of_all_pairs_of_answers():
-    rng = np.random.default_rng(3)
-    unit, wishes = np.repeat([0, 2, 3], [4, 1, 5])[rng.permutation(10)], rng.normal(size=(10, 2))
-    value, others = _by_signs(wishes, unit, 19, rng)
-    about = wishes - wishes.mean(axis=0)
-    expected = 0.0
-    for one in (0, 2, 3):
-        own = about[unit == one]
-        expected += sum(own[a] @ own[b] for a in range(len(own)) for b in range(len(own)) if a != b) / len(own)
-    assert value == pytest.approx(expected)
-    assert others.shape == (19,)
-
-
-def test_groups_are_told_apart_by_their_people(points):
-    rng = np.random.default_rng(2)
-    W = np.where(np.arange(24)[:, None] % 2, [[2.2, 0.3]], [[0.3, 2.2]])
-    data = answers_of(points, 24, 60, rng, weights=W)
-    fitted = OrdinalEmbedding(2, loss="ste", random_state=0).fit(data)
-    found = differ(fitted, data, {person: person % 2 for person in range(24)}, n_resamples=99, random_state=0)
-    assert (found.p_value, found.of, found.n_units) == (0.01, "groups", 2)
-    # people differ, but not by this grouping
-    mixed = differ(fitted, data, {person: person // 2 % 2 for person in range(24)}, n_resamples=99, random_state=0)
-    assert mixed.p_value > 0.05
-    assert "were not found to differ" in str(mixed)
-
-
-def test_what_the_test_needs(differing):
-    data = differing[0]
-    with pytest.raises(ValueError, match="map of 1 dimension"):
-        differ(OrdinalEmbedding(1, loss="ste", random_state=0), data)
-    with pytest.raises(ValueError, match="not a probability model"):
-        differ(OrdinalEmbedding(2, loss="soe", random_state=0), data)
-    with pytest.raises(ValueError, match="expected at least 2"):
-        differ(OrdinalEmbedding(2), data, np.zeros(len(data), int))
 
 
 def test_weights_are_drawn(model):

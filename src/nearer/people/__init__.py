@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from nearer.people.individual import Difference, IndividualEmbedding, SpreadChoice, differ
-from nearer.people.participants import ExclusionRules, Exclusions, ParticipantTable, exclude, participants
+from nearer.people.difference import Difference, differ
+from nearer.people.exclusion import ExclusionRules, Exclusions, exclude
+from nearer.people.individual import IndividualEmbedding, SpreadChoice
+from nearer.people.participants import ParticipantTable, participants
 
 __all__ = [
     "Difference", "ExclusionRules", "Exclusions", "IndividualEmbedding", "ParticipantTable", "SpreadChoice", "differ",

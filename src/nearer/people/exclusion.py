@@ -1,0 +1,203 @@
+"""Exclusion rules: who is left out, and how a paper reports it."""
+
+from __future__ import annotations
+
+import operator
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from nearer.data import Comparisons, is_number
+from nearer.data.messages import closest, counted, listed
+from nearer.io.coerce import as_comparisons
+from nearer.people.participants import FRACTIONS, ParticipantTable, participants
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["ExclusionRules", "Exclusions", "exclude"]
+
+_LEVEL = 0.05  # of better_than_chance = true
+
+
+# Rule -> the column of the table, how a value breaks it, that in words (fractions in percent), the error if none.
+_RULES: dict[str, tuple[str, Callable[[Any, Any], Any], str, str]] = {
+    "min_answers": ("answers", operator.lt, "gave fewer than {:,} answers", "nobody answered"),
+    "min_seconds": (
+        "seconds", operator.lt, "took less than {:g} s for an answer (median)", "response times are not known",
+    ),
+    "max_same_side": (
+        "same_side", operator.gt, "chose the same side in more than {:g} % of answers",
+        "which side was chosen is not known",
+    ),
+    "catch_passed": (
+        "catch_passed", operator.lt, "passed fewer than {:g} % of attention checks",
+        "attention checks and their correct answers are not known",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ExclusionRules:
+    """Rules that say who is left out; by default nobody.
+
+    Parameters
+    ----------
+    min_answers : int, optional
+        Leave out who gave fewer answers.
+    min_seconds : float, optional
+        ... who took less time for an answer, by their median.
+    max_same_side : float, optional
+        ... who chose one side in a larger fraction of answers, 0 to 1.
+    catch_passed : float, optional
+        ... who passed a smaller fraction of attention checks, 0 to 1.
+    better_than_chance : bool or float, optional
+        ... whose agreement with a map of the others is not better than that of guesses: True at the level 0.05, or the
+        level.
+    """
+
+    min_answers: int | None = None
+    min_seconds: float | None = None
+    max_same_side: float | None = None
+    catch_passed: float | None = None
+    better_than_chance: bool | float | None = None
+
+    def __post_init__(self) -> None:
+        share, number = (1.0, "a share from 0 to 1"), (np.inf, "a number of 0 or more")
+        limits = {"max_same_side": share, "catch_passed": share, "min_answers": number, "min_seconds": number}
+        if isinstance(self.better_than_chance, np.bool_):
+            object.__setattr__(self, "better_than_chance", bool(self.better_than_chance))
+        if not isinstance(self.better_than_chance, bool):
+            limits["better_than_chance"] = 0.5, "true, false, or a level such as 0.05"
+        for name, (most, expected) in limits.items():
+            value = getattr(self, name)
+            if value is not None and not (is_number(value) and 0.0 <= value <= most):
+                raise ValueError(f"{name}: got {value!r}, expected {expected}")
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> ExclusionRules:
+        """Read rules from a TOML file, such as ``min_answers = 30``."""
+        try:
+            with open(path, "rb") as file:
+                return ExclusionRules.of(tomllib.load(file))
+        except OSError as error:
+            raise ValueError(f"{os.fspath(path)}: cannot be read: {error.strerror}") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"{os.fspath(path)}: is not TOML: {error}") from error
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)}: {error}") from None
+
+    @staticmethod
+    def of(rules: Any) -> ExclusionRules:
+        """Rules from rules, a mapping of their names to values, or the path of a file."""
+        if isinstance(rules, ExclusionRules):
+            return rules
+        if isinstance(rules, (str, os.PathLike)):
+            return ExclusionRules.read(rules)
+        if not isinstance(rules, Mapping):
+            raise ValueError(f"rules: got {rules!r}, expected rules by name or the path of a file")
+        names = [field.name for field in fields(ExclusionRules)]
+        strange = [name for name in rules if name not in names]
+        if strange:
+            near = closest(str(strange[0]), names)
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise ValueError(f"rules: got {strange[0]!r}, expected {listed(names, 9)}{hint}")
+        return ExclusionRules(**rules)
+
+    @property
+    def level(self) -> float | None:
+        """The level of `better_than_chance`, None if it is not asked for."""
+        if self.better_than_chance is None or self.better_than_chance is False:
+            return None
+        return _LEVEL if self.better_than_chance is True else float(self.better_than_chance)
+
+    def broken(self, table: ParticipantTable) -> dict[str, np.ndarray]:
+        """Who breaks each rule: its words -> bool (n_people,). Somebody whose value is not known breaks none."""
+        found: dict[str, np.ndarray] = {}
+        for name, (column, breaks, form, lacking) in _RULES.items():
+            limit, values = getattr(self, name), getattr(table, column)
+            if limit is None:
+                continue
+            words = form.format(100 * limit if column in FRACTIONS else limit)
+            if values is None or not np.isfinite(values.astype(float)).any():
+                raise ValueError(f"rules: {lacking}, so {words.partition(' ')[2] or words!r} cannot be applied")
+            with np.errstate(invalid="ignore"):
+                found[words] = breaks(values, limit)
+        if self.level is not None:
+            words = f"agreed with the others no better than chance (level {self.level:g})"
+            found[words] = ~(table.p_chance < self.level)
+        return found
+
+
+@dataclass(frozen=True)
+class Exclusions:
+    """Who was left out, and why."""
+
+    participants: list[Any]  # those left out
+    reasons: dict[str, list[Any]]  # rule, in words -> those who broke it
+    n_people: int  # before, as are `n_answers`
+    n_answers: int
+    n_kept_answers: int
+
+    def __str__(self) -> str:
+        return self.paragraph()
+
+    def paragraph(self) -> str:
+        """The exclusions, as reported in a paper."""
+        people = counted(self.n_people, "participant")
+        if not self.reasons:
+            return f"No exclusion rules were set; all {people} were kept ({self.n_answers:,} answers)."
+        rules = [f"{len(broke):,} {words}" for words, broke in self.reasons.items()]
+        if not self.participants:
+            words = " or ".join(self.reasons)
+            return f"Of {people}, none was excluded by the rules set beforehand (nobody {words})."
+        gone = len(self.participants)
+        several = sum(len(broke) for broke in self.reasons.values()) - gone
+        more = "; some broke more than one rule" if several else ""
+        was = "was" if gone == 1 else "were"
+        return (
+            f"Of {people}, {gone:,} ({100 * gone / self.n_people:.1f} %) {was} excluded by rules set beforehand: "
+            f"{listed(rules, 9)}{more}. The {self.n_kept_answers:,} answers of the remaining "
+            f"{self.n_people - gone:,} participants were kept (of {self.n_answers:,})."
+        )
+
+
+def exclude(
+    comparisons: Any, rules: Any, table: ParticipantTable | None = None, **options: Any
+) -> tuple[Comparisons, Exclusions]:
+    """Leave out people by rules that were written down beforehand.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        With participants.
+    rules : ExclusionRules, mapping or path-like
+        Rules, by name or in a TOML file.
+    table : ParticipantTable, optional
+        Of these comparisons; made by `participants` if not given.
+    **options : Any
+        For `participants`.
+    """
+    asked = ExclusionRules.of(rules)
+    data = as_comparisons(comparisons)
+    table = participants(data, **options) if table is None else table
+    assert data.people is not None
+    broken = asked.broken(table)
+    reasons = {words: table.participant[mask].tolist() for words, mask in broken.items()}
+    out = np.logical_or.reduce(list(broken.values())) if broken else np.zeros(len(table), dtype=bool)
+    names = set(table.participant[out].tolist())
+    if len(names) == len(table):
+        raise ValueError("rules: nobody is left")
+    gone = [name for name in data.people.names.tolist() if name in names]
+    kept_answers = int(table.answers[~out].sum())
+    exclusions = Exclusions(gone, reasons, len(table), int(table.answers.sum()), kept_answers)
+    assert data.answers.participant is not None
+    everybody = data.answers.participant
+    keep = np.array([name not in names for name in everybody.names.tolist()])[everybody.codes]
+    return (data if keep.all() else data.of_answers(keep)), exclusions
