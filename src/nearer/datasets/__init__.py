@@ -1,4 +1,4 @@
-"""Data to try things on: bundled, read from a folder, and generated."""
+"""Example data: bundled, read from a folder, or generated."""
 
 from __future__ import annotations
 

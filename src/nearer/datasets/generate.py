@@ -1,4 +1,4 @@
-"""Synthetic comparisons: random points, and answers by their true distances."""
+"""Synthetic comparisons: random points, and answers by true distance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RandomState = int | np.random.Generator | None
 
 @dataclass(frozen=True, eq=False)
 class SyntheticData:
-    """Points with training and test comparisons made from them; no question is in both."""
+    """Points, and disjoint sets of training and test comparisons."""
 
     points: np.ndarray  # float64, shape (n, d)
     train: Comparisons
@@ -44,10 +44,10 @@ def make_comparisons(
     noise: float = 0.0,
     random_state: RandomState = None,
 ) -> SyntheticData:
-    """Random triplets answered by true distance, and a held-out set of other questions.
+    """Random triplets answered by true distance, and a test set of other questions.
 
-    The questions "is i nearer to j or to k" (i, j, k distinct; j and k in either order are the same question) are drawn
-    without replacement, so no question occurs twice. No n x n matrix is formed.
+    The questions "is i nearer to j or to k?" are drawn without replacement; the order of j and k is irrelevant. No
+    n x n matrix is formed.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def make_comparisons(
     Returns
     -------
     SyntheticData
-        A question whose two distances are equal has no true answer: it is left out and counted in `dropped`.
+        Questions with equal distances have no true answer; they are omitted and counted in `dropped`.
     """
     array = np.asarray(points, dtype=np.float64)
     if array.ndim != 2 or len(array) < 3 or not np.isfinite(array).all():
@@ -106,7 +106,7 @@ def _questions(numbers: np.ndarray, n: int) -> np.ndarray:
 
 
 def _answer(points: np.ndarray, questions: np.ndarray) -> Comparisons:
-    """The questions answered by true distance, without ties."""
+    """Answer questions by true distance, omitting ties."""
     asked = Comparisons.from_triplets(questions, n_objects=len(points))
     near, far = comparison_distances(points, asked)
     tie = near == far

@@ -1,7 +1,4 @@
-"""The same fit on a Dask cluster: only the objective changes.
-
-Needs the ``dask`` extra: ``pip install 'nearer[dask]'``; without it, the names can still be looked at.
-"""
+"""Fits on a Dask cluster; needs the ``dask`` extra: ``pip install 'nearer[dask]'``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connecting to a cluster, and running tasks on it despite lost workers."""
+"""Connect to a cluster, and run tasks on it that survive the loss of workers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ logger = logging.getLogger(__name__)
 __all__ = ["ClusterError", "Engine", "connect", "connected"]
 
 _FAN_IN = 4
-_LOOKS = 10  # attempts to read what the scheduler knows
+_LOOKS = 10  # attempts to read the state of the scheduler
 _ATTEMPTS = 5
 _POLL_SECONDS = 1.0
-_INLINE_BYTES = 2**20  # arrays up to this size, summed over the tasks, are sent inside the tasks
-_TIMEOUTS = (TimeoutError, asyncio.TimeoutError)  # one and the same from Python 3.11 on
+_INLINE_BYTES = 2**20  # arrays up to this total size are sent with the tasks
+_TIMEOUTS = (TimeoutError, asyncio.TimeoutError)  # the same class from Python 3.11 on
 
 
 class ClusterError(RuntimeError):
@@ -36,7 +36,7 @@ class ClusterError(RuntimeError):
 
 
 def require_dask() -> None:
-    """Raise, saying what to install, if Dask is missing."""
+    """Raise ImportError with the remedy if Dask is missing."""
     try:
         import dask  # noqa: F401
 
@@ -56,14 +56,14 @@ def connect(
     Parameters
     ----------
     address : str
-        ``"tcp://host:8786"`` (also tls://, ucx://): a scheduler that is running. ``"local:4"``: start a scheduler and
-        four worker processes with one thread each here, and stop them at the end; ``"local"``: one for each core.
+        ``"tcp://host:8786"`` (also tls://, ucx://): a running scheduler. ``"local:4"``: start a scheduler and four
+        single-threaded workers on this machine, and stop them at the end; ``"local"``: one worker per core.
     timeout : float
-        Seconds to wait for the scheduler, and for the workers.
+        Seconds to wait for the scheduler and for the workers.
     memory_limit : str or int, optional
-        Of each local worker, such as ``"1GiB"``.
+        Memory limit of each local worker, such as ``"1GiB"``.
     n_workers : int
-        Wait until a running scheduler has this number of workers.
+        Number of workers of a running scheduler to wait for.
 
     Yields
     ------
@@ -112,7 +112,7 @@ def connect(
 
 @contextlib.contextmanager
 def connected(client: Client | str | None) -> Iterator[Client]:
-    """A client as it is, or `connect` to an address; None: the current client, else a cluster on this machine."""
+    """The client itself, or `connect` to an address; None: the current client, else a local cluster."""
     require_dask()
     import distributed
 
@@ -129,7 +129,7 @@ def connected(client: Client | str | None) -> Iterator[Client]:
 
 
 class Engine:
-    """Runs tasks on a cluster: places, broadcasts, sums in a fixed order, waits, tries again after a loss."""
+    """Runs tasks on a cluster: placement, broadcasts, sums in a fixed order, retries after lost workers."""
 
     def __init__(self, client: Client, worker_timeout: float | None = None):
         require_dask()
@@ -141,36 +141,36 @@ class Engine:
         if worker_timeout is None:
             worker_timeout = float(dask.config.get("nearer.worker-timeout", 60.0))
         self.worker_timeout = worker_timeout
-        self.present: dict[str, int] = {}  # threads of each worker, when last asked
+        self.present: dict[str, int] = {}  # threads of each worker at the last check
         self._check_versions()
 
     @property
     def address(self) -> str:
-        """Of the scheduler."""
+        """Address of the scheduler."""
         scheduler = self.client.scheduler
         return str(scheduler.address) if scheduler is not None else "(closed)"
 
     def workers(self) -> dict[str, int]:
-        """Threads of each worker, by address in order."""
+        """Threads of each worker, sorted by address."""
         return dict(sorted(self.client.nthreads().items()))
 
     def memory(self) -> int:
-        """Bytes that all workers may use together."""
+        """Total memory of all workers in bytes."""
         info: dict[str, Any] = {}
-        for _ in range(_LOOKS):  # a refresh by the client itself finds no workers
+        for _ in range(_LOOKS):  # empty while the client refreshes it
             info = info or self.client.scheduler_info(n_workers=-1)["workers"]
         if all(worker["memory_limit"] for worker in info.values()):
             return sum(worker["memory_limit"] for worker in info.values())
-        hosts = self.client.run(_host_memory)  # no limit set: what the machines have, each counted once
+        hosts = self.client.run(_host_memory)  # no limit set: the memory of the machines, each counted once
         return sum(dict(hosts.values()).values())
 
     def homes(self, n_shards: int) -> list[str]:
-        """A worker for each shard, evenly by threads, neighbours together."""
+        """A worker for each shard, in proportion to threads; consecutive shards share a worker."""
         slots = [address for address, threads in self.present.items() for _ in range(threads)]
         return [slots[number * len(slots) // n_shards] for number in range(n_shards)]
 
     def rehomed(self, homes: Sequence[str]) -> list[str]:
-        """The same homes, with those of lost workers given to the least loaded."""
+        """The same homes, with shards of lost workers moved to the least loaded ones."""
         kept = [home if home in self.present else "" for home in homes]
         load = {address: kept.count(address) / threads for address, threads in self.present.items()}
         for number, home in enumerate(kept):
@@ -180,18 +180,18 @@ class Engine:
         return kept
 
     def submit(self, name: str, function: Callable, *arguments: Any, home: str | None = None) -> Future:
-        """Start a task under a name that the dashboard shows, at `home` while that is alive."""
+        """Start a task named for the dashboard, preferably on the worker `home`."""
         where = {"workers": [home], "allow_other_workers": True} if home else {}
         return self.client.submit(function, *arguments, key=f"{name}-{uuid.uuid4().hex}", pure=False, **where)
 
     def broadcast(self, array: np.ndarray, n_tasks: int) -> Any:
-        """The array in a form to pass to `n_tasks` tasks: sent once to every worker, or inside the tasks if small."""
+        """An argument for `n_tasks` tasks: the array itself if small, else a future on every worker."""
         if array.nbytes * n_tasks <= _INLINE_BYTES:
             return array
         return self.client.scatter(array, broadcast=True, hash=False)
 
     def tree(self, name: str, function: Callable, futures: Sequence[Future]) -> Future:
-        """Combine futures in a tree whose shape depends on their number alone."""
+        """Combine futures in a tree whose shape depends only on their number."""
         futures = list(futures)
         while len(futures) > 1:
             groups = [futures[start : start + _FAN_IN] for start in range(0, len(futures), _FAN_IN)]
@@ -199,7 +199,7 @@ class Engine:
         return futures[0]
 
     def run(self, build: Callable[[int], Any], forget: Callable[[], None] = lambda: None) -> Any:
-        """Result of the futures of `build(attempt)`; if data are lost with a worker, `forget` and build again."""
+        """Results of the futures of `build(attempt)`; if a worker is lost with its data, `forget` and build again."""
         from distributed import KilledWorker
 
         for attempt in range(_ATTEMPTS):
@@ -209,10 +209,10 @@ class Engine:
                 futures = build(attempt)
                 return self._result(futures)
             except (CancelledError, *_TIMEOUTS, OSError) as error:
-                if isinstance(error, OSError) and error.filename is not None:  # not of the cluster
+                if isinstance(error, OSError) and error.filename is not None:  # an error of a file, not of the cluster
                     raise
                 self._check_scheduler(error)
-                logger.warning("lost data with a worker (%s); sending them again", type(error).__name__)
+                logger.warning("lost a worker and its data (%s); sending them again", type(error).__name__)
                 forget()
             except BaseException as error:
                 if futures is not None:
@@ -220,14 +220,14 @@ class Engine:
                         self.client.cancel(futures)
                 if isinstance(error, KilledWorker):
                     raise ClusterError(
-                        f"cluster {self.address}: {error.allowed_failures + 1} workers died one after the other at the "
-                        f"same task ({error.task}), most likely for lack of memory: use workers with more of it"
+                        f"cluster {self.address}: {error.allowed_failures + 1} workers died in succession at the "
+                        f"same task ({error.task}), probably out of memory; use workers with more memory"
                     ) from error
                 raise
         raise ClusterError(f"cluster {self.address}: gave up after losing data {_ATTEMPTS} times")
 
     def wait_for_a_worker(self) -> None:
-        """Return as soon as there is a worker; raise after `worker_timeout` without one."""
+        """Wait for a worker; raise after `worker_timeout` seconds."""
         started = time.monotonic()
         while True:
             try:
@@ -235,7 +235,7 @@ class Engine:
                 if self.present:
                     return
             except (OSError, *_TIMEOUTS, RuntimeError, AttributeError, CancelledError) as error:
-                self._check_scheduler(error)  # a client that has given up has no scheduler to ask
+                self._check_scheduler(error)  # a client that gave up has no scheduler
             waited = time.monotonic() - started
             if waited >= self.worker_timeout:
                 raise ClusterError(f"cluster {self.address}: all workers are lost, none came back in {waited:.0f} s")
@@ -289,5 +289,5 @@ def can_import(module: str) -> bool:
 
 
 def version() -> str:
-    """The version of this package on a worker."""
+    """The version of nearer on a worker."""
     return nearer.__version__

@@ -1,4 +1,4 @@
-"""Comparisons on a cluster: counted, their objects numbered, cut into shards that the workers read themselves."""
+"""Comparisons on a cluster: shards that the workers read, with consistent object numbers."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from nearer.tables.table import MemoryTable, Table
 
 __all__ = ["ClusterData", "open_data"]
 
-_WORKER_BYTES = 350 * 2**20  # of the program itself
-_HELD_SHARE = 0.5  # of the remaining memory, for the whole fit
-_READ_SHARE = 0.15  # the same, for all that the threads read at a time
+_WORKER_BYTES = 350 * 2**20  # memory of the worker process itself
+_HELD_SHARE = 0.5  # of the remaining memory, held during the fit
+_READ_SHARE = 0.15  # of the remaining memory, for blocks being read
 _SLOPE_BYTES = 2 * 16  # per comparison: slopes of the old and the new snapshot
 _READ_BYTES = 64  # per comparison that is read, with its slopes
 _PIECES_PER_SHARD = 8
@@ -57,7 +57,7 @@ class ClusterData:
     hold_slopes: bool  # slopes at the snapshot too
 
     def blocks(self) -> Iterator[Comparisons]:
-        """Comparisons with who gave them, piece by piece, read by this process; objects are numbered as in `seen`."""
+        """Comparisons with participants, piece by piece, read by this process; objects are numbered as in `seen`."""
         for piece in chain.from_iterable(self.shards):
             made = piece if self.plan is None else self.plan.comparisons(piece)
             if made is not None:
@@ -65,7 +65,7 @@ class ClusterData:
 
     @property
     def n_bytes(self) -> int:
-        """Of all rows and the slopes of one snapshot."""
+        """Bytes of all rows and of the slopes of one snapshot."""
         return self.n_comparisons * (4 * self.n_columns + _SLOPE_BYTES // 2)
 
 
@@ -80,23 +80,23 @@ def open_data(
     hold: bool | None = None,
     worker_timeout: float | None = None,
 ) -> ClusterData:
-    """Examine comparisons on a cluster: count them, find their objects, decide what stays in memory.
+    """Count comparisons on a cluster, number their objects, and decide what to hold in memory.
 
     Parameters
     ----------
-    X : path or pattern of Parquet files (anything fsspec opens), Dask array (N, 3 or 4), Dask dataframe, or whatever
-        `as_comparisons` takes The workers must be able to read the files. Columns mean what they mean to
-        `nearer.read_comparisons`. An array holds object numbers, and no row that compares an object with itself.
+    X : path or pattern of Parquet files, Dask array (N, 3 or 4), Dask dataframe, or data in memory as for `fit`
+        The workers must be able to read the files, through fsspec. Columns have the meaning of
+        `nearer.read_comparisons`. An array holds object numbers; no row may compare an object with itself.
     client : distributed.Client
     y, sample_weight : as in `OrdinalEmbedding.fit`; for a Dask collection, Dask collections with the same partitions
     n_objects : int, optional
         As in `OrdinalEmbedding`.
     n_shards : int, optional
-        Tasks in a pass; default: one for each thread of the cluster. Equal numbers of shards give equal bits.
+        Tasks per pass; default: one per thread of the cluster. Equal numbers of shards give equal bits.
     hold : bool, optional
-        Keep comparisons in the workers' memory, rather than read them in every pass; default: if they fit.
+        Hold comparisons in the workers' memory instead of reading them in every pass; default: if they fit.
     worker_timeout : float, optional
-        Seconds to wait for a worker when all are gone; default: Dask's configuration ``nearer.worker-timeout``, or 60.
+        Seconds to wait for a worker when all are lost; default: Dask's setting ``nearer.worker-timeout``, or 60.
     """
     engine = Engine(client, worker_timeout)
     threads = sum(engine.workers().values())
@@ -140,19 +140,19 @@ def _from_memory(comparisons: Comparisons, engine: Engine, n_shards: int, hold: 
 
 
 def _places(seen: np.ndarray, n_all: int) -> np.ndarray:
-    """Number of each object among those that occur, int32 (n_all,)."""
+    """Position of each object among those that occur, int32 (n_all,)."""
     places = np.zeros(n_all, dtype=np.int32)
     places[seen] = np.arange(len(seen), dtype=np.int32)
     return places
 
 
 def _room(engine: Engine) -> float:
-    """Bytes for data in the memory of all workers."""
+    """Memory of all workers that is available for data, in bytes."""
     return max(engine.memory() - _WORKER_BYTES * len(engine.workers()), 0)
 
 
 def _what_fits(engine: Engine, n_rows: int, width: int, hold: bool | None) -> tuple[bool, bool]:
-    """Whether the rows, and the slopes as well, may stay in the workers' memory."""
+    """Whether the rows, and also the slopes, fit into the workers' memory."""
     room = _HELD_SHARE * _room(engine)
     rows = n_rows * 4 * width
     keep_rows = rows <= room if hold is None else bool(hold)
@@ -160,13 +160,13 @@ def _what_fits(engine: Engine, n_rows: int, width: int, hold: bool | None) -> tu
 
 
 def place(engine: Engine, pieces: list[Any], hold: bool, home: str) -> list[Any]:
-    """The pieces of a shard in the form to pass to a task at `home`."""
+    """The pieces of a shard as an argument for a task at `home`."""
     if isinstance(pieces[0], Comparisons):
         # Passes do not need the participants.
         bare = [piece.replaced(answers=replace(piece.answers, participant=None)) for piece in pieces]
         return engine.client.scatter(bare, workers=[home], hash=False)
     if hold and isinstance(pieces[0], Partition):
-        # Futures, so that Dask itself recomputes a lost partition.
+        # Futures: Dask recomputes lost partitions.
         bare = [replace(piece, data=None) for piece in pieces]
         data = [engine.client.compute(piece.data) for piece in pieces]
         return [engine.submit("take-partition", piece.holding, part) for piece, part in zip(bare, data)]
@@ -174,7 +174,7 @@ def place(engine: Engine, pieces: list[Any], hold: bool, home: str) -> list[Any]
 
 
 def _dealt_out(pieces: Sequence[Any], sizes: list[int | None], n_shards: int) -> list[list[Any]]:
-    """Neighbouring pieces in at most `n_shards` shards of about equal size, none of them empty."""
+    """Consecutive pieces in at most `n_shards` non-empty shards of about equal size."""
     n_shards = min(n_shards, len(pieces))
     weights = np.array([1.0 if size is None else size for size in sizes])
     middles = (np.cumsum(weights) - weights / 2) / max(weights.sum(), 1.0)
@@ -189,7 +189,7 @@ def _counted(
     name: str, engine: Engine, first: Table, shards: list[list[Any]], plans: list[Plan], n_objects: int | None,
     held: tuple[bool, bool],
 ) -> ClusterData:  # fmt: skip
-    """Count on the cluster what every piece gives, and number the objects that occur."""
+    """Count the comparisons of every piece on the cluster, and number the objects that occur."""
 
     def build(attempt: int) -> list[Any]:
         return [
@@ -214,7 +214,7 @@ def _counted(
 
 
 def count_pieces(pieces: Sequence[Table], plans: Sequence[Plan]) -> tuple[Counts, list[tuple[int, float]]]:
-    """What all pieces of a shard give, and the number of comparisons and the weight of each."""
+    """Total counts of a shard, and the number of comparisons and the weight of each piece."""
     found = [count_block(piece, plans) for piece in pieces]
     return reduce(Counts.join, found), [(one.n_comparisons, one.weight) for one in found]
 
@@ -223,9 +223,8 @@ def count_pieces(pieces: Sequence[Table], plans: Sequence[Plan]) -> tuple[Counts
 
 
 def _row_groups(path: str, engine: Engine, n_shards: int, most_rows: int) -> list[RowGroups]:
-    """Parquet files as pieces of whole row groups, about equal and of at most `most_rows` rows."""
-
-    # The workers must be able to read the files, so they look, not the client.
+    """Parquet files as pieces of whole row groups, of about equal size and at most `most_rows` rows."""
+    # The workers look into the files: the client may not have access.
     files, left_out = _list_files(path)
     found = engine.run(lambda _: [engine.submit("look-into-file", look_into, file) for file in files])
     tables = open_row_groups(path, found, left_out)
@@ -242,7 +241,7 @@ def _row_groups(path: str, engine: Engine, n_shards: int, most_rows: int) -> lis
 
 
 def _runs(lengths: Sequence[int], most_rows: int) -> list[tuple[int, ...]]:
-    """Runs of neighbouring row groups with at most `most_rows` rows each (a longer row group stays alone)."""
+    """Runs of consecutive row groups with at most `most_rows` rows each (or a single longer row group)."""
     runs: list[list[int]] = []
     size = 0
     for number, length in enumerate(lengths):
@@ -257,7 +256,7 @@ def _runs(lengths: Sequence[int], most_rows: int) -> list[tuple[int, ...]]:
 
 
 def _list_files(path: str) -> tuple[list[str], list[str]]:
-    """The files of a path, folder, pattern or fsspec URL, in order, and those left out."""
+    """The sorted files of a path, folder, pattern or fsspec URL, and those left out."""
     left_out: list[str] = []
     if "://" not in path:
         found, left_out = parquet_files(path)
@@ -287,11 +286,11 @@ _DASK = "the Dask collection"
 
 @dataclass
 class Partition(Table):
-    """One partition of a Dask array or dataframe, with those of `y` and `sample_weight` as further columns."""
+    """A partition of a Dask array or dataframe, with `y` and `sample_weight` as further columns."""
 
-    data: Any = None  # a MemoryTable, or a delayed one, computed in every read
+    data: Any = None  # a MemoryTable, or a delayed one that is computed at every read
     n_rows: int | None = None  # if known
-    first_row: int = 0  # 0 only for the first partition, which may have further header rows
+    first_row: int = 0  # 0 for the first partition only, which may have further header rows
 
     def holding(self, data: Any) -> Partition:
         return replace(self, data=data)
@@ -305,7 +304,7 @@ class Partition(Table):
 
 
 def _partitions(X: Any, y: Any, sample_weight: Any) -> tuple[list[Partition], list[Plan]]:
-    """One piece for each partition of a Dask array (N, 3 or 4) or dataframe, and how they are read."""
+    """A piece for each partition of a Dask array (N, 3 or 4) or dataframe, and the plans to read them."""
     from dask import delayed
 
     values = _delayed(X, "comparisons", 2, "a Dask dataframe, or a Dask array of shape (N, 3 or 4)")
@@ -348,15 +347,15 @@ def _partitions(X: Any, y: Any, sample_weight: Any) -> tuple[list[Partition], li
 
 
 def _delayed(collection: Any, name: str, n_dimensions: int, expected: str = "") -> list[Any]:
-    """One delayed object for each partition of rows; anything but a table or a column is refused."""
+    """A delayed object for each partition of rows; raises unless the collection has `n_dimensions`."""
     found = getattr(collection, "ndim", None)
-    if not isinstance(found, int) or found != n_dimensions:  # of a Delayed nothing is known
+    if not isinstance(found, int) or found != n_dimensions:  # a Delayed has no ndim
         raise ValueError(f"{name}: got a Dask {type(collection).__name__}, expected {expected}")
     return np.ravel(np.asarray(collection.to_delayed(), dtype=object)).tolist()
 
 
 def tabled(name: str, names: list[str], is_array: bool, values: Any, **beside: Any) -> MemoryTable:
-    """A partition of an array or a frame, and of what is given beside it, as a table with the columns `names`."""
+    """A partition of an array or a frame, with `y` and `sample_weight`, as a table with the columns `names`."""
     columns = _columns_of_array(name, values) if is_array else _columns_of_frame(name, names, values, len(beside))
     for what, part in beside.items():
         refuse_masked(part, f"{name}, {what}", "a value for each row")
@@ -377,7 +376,7 @@ def _columns_of_array(name: str, values: Any) -> list[Any]:
 
 
 def _columns_of_frame(name: str, names: list[str], frame: Any, n_beside: int) -> list[Any]:
-    """The columns of a partition in the order of the dataframe, which Dask does not ensure."""
+    """The columns of a partition in the order of the dataframe, which Dask does not guarantee."""
     table, expected = as_table(frame, name), names[: len(names) - n_beside]
     assert isinstance(table, MemoryTable)
     if sorted(table.names) != sorted(expected):
