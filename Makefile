@@ -58,8 +58,8 @@ test: $(STAMP) $(COMPILED)
 
 # Of benchmarks, experiments and the largest of the server: what no user runs.
 tools: $(STAMP) $(COMPILED)
-	$(BIN)/python -m pytest -q -n 2 -m tools tests/test_benchmark*.py tests/test_fuzz.py tests/experiments tests/collect \
-	  tests/distributed tests/reports
+	$(BIN)/python -m pytest -q -n 2 -m tools benchmarks experiments fuzz tests/collect tests/distributed \
+	  tests/reports
 
 # Two tests tell bits or NaN apart, which compiled code without checks alone gets right. The first run compiles anew:
 # its code must not end up among that of every day.
@@ -80,13 +80,13 @@ $(FUZZ_STAMP): pyproject.toml $(STAMP)
 	touch $@
 
 fuzz: $(FUZZ_STAMP)
-	cd tests && ../$(BIN)/python -m fuzz.run --minutes $(MINUTES)
+	$(BIN)/python -m fuzz.run --minutes $(MINUTES)
 
 kill: $(STAMP)
-	cd tests && ../$(BIN)/python -m fuzz.kill --kills $(KILLS)
+	$(BIN)/python -m fuzz.kill --kills $(KILLS)
 
 soak: $(STAMP)
-	cd tests && ../$(BIN)/python -m fuzz.soak --minutes $(MINUTES)
+	$(BIN)/python -m fuzz.soak --minutes $(MINUTES)
 
 lint: $(LINT_STAMP)
 	$(BIN)/ruff check .

@@ -14,6 +14,6 @@ PYTHON
 )
 "$venv/bin/python" -m pip install --quiet $oldest pytest pytest-xdist hypothesis 'pandas<3' threadpoolctl
 "$venv/bin/python" -m pip install --quiet --no-deps --editable .
-"$venv/bin/python" -m pytest -q -n 2 tests/test_kernels.py tests/test_estimator.py tests/test_model.py \
+"$venv/bin/python" -m pytest -q -n 2 tests/test_kernels.py tests/test_estimator.py tests/test_model_file.py \
   tests/tables/test_programs.py tests/tables/test_decode.py tests/io/test_io_text.py tests/io/test_io_hostile.py tests/solvers/test_checkpoint.py \
-  tests/test_faults.py tests/test_fuzz.py tests/cli/test_cli_fit.py -m "not slow" -k "not cluster"
+  tests/test_faults.py fuzz/test_fuzz.py tests/cli/test_cli_fit.py -m "not slow" -k "not cluster"

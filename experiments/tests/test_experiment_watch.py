@@ -133,13 +133,6 @@ def test_reach_finds_the_first_point_at_the_target(small, method):
     assert all(error > 0.15 for _, error in points[:-1])
 
 
-def test_reach_gives_up(small):
-    objective, X0 = small
-    settings = {"step": 1e-9, "decay": 0.0}
-    found = reach("sgd", settings, objective, X0, 1, target=0.15, most=3, repeats=1)
-    assert found == {"work": None, "seconds": None}
-
-
 def test_trace_measures_the_newest_point(small):
     objective, X0 = small
     at = [0.5, 1.0, 2.0, 3.0]

@@ -28,7 +28,7 @@ from nearer.cli import main as nearer_command
 from nearer.coordinates import read_embedding
 from nearer.io import read_comparisons
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "distributed")]
 
 from experiments.__main__ import command as experiments_command  # noqa: E402

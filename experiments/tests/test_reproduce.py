@@ -17,7 +17,6 @@ from experiments.report import fill
 from experiments.tables import read_csv
 from experiments.theory.bounds import theorem_inner_steps
 from experiments.theory.run import rate_of_decay, smallest_epsilon, step_bounds
-from experiments.trials import Lab
 from experiments.verdicts import HOLDS, NOT, PART, UNKNOWN, convex_scaling, four_times, judge_all, recall
 
 pytestmark = pytest.mark.tools
@@ -63,12 +62,6 @@ def test_same_seed_same_numbers(fig1_folder, tmp_path):
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_another_seed_other_numbers(fig1_folder, tmp_path):
-    reproduce(*FIG1, "--random-state", 1, "--out", tmp_path)
-    assert tables(tmp_path) != tables(fig1_folder)
-
-
-@pytest.mark.usefixtures("undrawn")
 def test_after_an_interruption_the_tables_are_the_same(fig1_folder, tmp_path, monkeypatch):
     import experiments.fig1.run as run
 
@@ -110,18 +103,6 @@ def test_draw_only_draws_from_the_tables(fig1_folder, monkeypatch):
     result = reproduce(*FIG1, "--out", fig1_folder, "--draw-only")
     assert result.stdout.splitlines() == [str(figure) for figure in figures]
     assert all(figure.stat().st_size > 5000 for figure in figures)
-
-
-def test_draw_only_without_tables(tmp_path):
-    result = CliRunner().invoke(command, ["fig2", "--draw-only", "--out", str(tmp_path)])
-    assert result.exit_code == 1
-    assert "fig2: there are no tables of it in" in result.stderr
-
-
-def test_music_without_its_file(tmp_path, monkeypatch):
-    monkeypatch.delenv("NEARER_DATA", raising=False)
-    result = CliRunner().invoke(command, ["music", "--quick", "--out", str(tmp_path)])
-    assert "music: music.csv is not part of the package" in result.stderr
 
 
 @pytest.fixture
@@ -248,7 +229,3 @@ def test_rate_of_an_exact_decay():
 def test_smallest_epsilon_just_suffices():
     epsilon = smallest_epsilon(0.05, 10_000)
     assert theorem_inner_steps(0.05, epsilon) <= 10_000 < theorem_inner_steps(0.05, 0.999 * epsilon)
-
-
-def test_lab_makes_its_folders(tmp_path):
-    assert Lab(tmp_path / "new").results("table1").is_dir()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -12,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments.methods import AUTHORS, GRIDS, absolute, make_solver, pairs
-from experiments.tables import only, read_csv, spread, where, write_csv
+from experiments.methods import AUTHORS, GRIDS, absolute, make_solver
+from experiments.tables import only, read_csv, where, write_csv
 from experiments.trials import Lab
 
 from experiments import trials
@@ -67,31 +66,12 @@ def test_processes_do_not_change_results(tmp_path):
     assert one == two
 
 
-def test_timed_trials_run_in_this_process(tmp_path):
-    Lab(tmp_path, jobs=2).collect("e", "t", square, [{"k": 7}], timed=True)
-    assert CALLS == [7]
-
-
 def test_trials_of_other_code_are_not_used(tmp_path, monkeypatch):
     lab = Lab(tmp_path)
     lab.collect("e", "t", square, [{"k": 1}])
     monkeypatch.setattr(trials, "_code", lambda: "another")
     lab.collect("e", "t", square, [{"k": 1}])
     assert CALLS == [1, 1]
-
-
-def test_a_shard_tells_its_parameters(tmp_path):
-    Lab(tmp_path).collect("e", "t", square, [{"k": 5, "loss": "ste", "method": "sgd"}])
-    (shard,) = (tmp_path / "e" / "shards").iterdir()
-    assert shard.name.startswith("square-ste-sgd-")
-    assert json.loads(shard.read_text())["params"] == {"k": 5, "loss": "ste", "method": "sgd"}
-
-
-def test_everybody_is_tuned_with_the_same_effort():
-    assert {method: len(points) for method, points in GRIDS.items()} == {
-        "cvx": 8, "batch": 24, "sgd": 24, "svrg": 24, "sbb0": 24, "sbb": 24, "svrg-grow": 24, "sbb-grow": 24,
-        "sbb-plain": 24,
-    }  # fmt: skip
 
 
 def test_settings_of_the_authors_at_their_size():
@@ -110,16 +90,6 @@ def test_settings_carry_over_to_another_size():
     assert absolute("sgd", {"step": 0.5, "decay": 0.1}, 40, 1000) == {"step": 0.5, "decay": 0.1}
 
 
-def test_unknown_method():
-    with pytest.raises(ValueError, match="unknown method 'adam'; expected one of: cvx, batch"):
-        make_solver("adam", {}, 10, 100)
-
-
-def test_t_ste_has_no_convex_form():
-    assert ("tste", "cvx") not in pairs()
-    assert ("ste", "cvx") in pairs()
-
-
 def test_a_table_comes_back_as_it_was(tmp_path):
     rows = [
         {"a": 1, "b": 0.1 + 0.2, "c": None, "d": "text", "e": {"x": None, "y": 1.5}},
@@ -134,11 +104,6 @@ def test_a_table_comes_back_as_it_was(tmp_path):
         only(back, a=5)
     with pytest.raises(FileNotFoundError, match="run the experiment before"):
         read_csv(tmp_path / "absent.csv")
-
-
-def test_spread():
-    assert spread([1.0, 2.0, 6.0], "s") == {"s_min": 1.0, "s_mean": 3.0, "s_max": 6.0, "s_std": 7.0**0.5}
-    assert spread([1.0, None], "s")["s_mean"] is None
 
 
 PARENT = """

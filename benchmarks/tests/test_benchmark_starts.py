@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
 from benchmarks import starts
 
 from nearer.losses import loss_names
 
 pytestmark = pytest.mark.tools
-
-
-def test_at_least_sixty_sets_of_twelve_kinds():
-    cases = list(starts.cases(starts.SIZES))
-    assert len(cases) >= 60
-    assert len({case.kind for case in cases}) == 12
-    assert {case.kind for case in cases if case.group == "aside"} == set(starts.ASIDE)
-    assert len(set(cases)) == len(cases)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from fuzz import run, targets
 from nearer import Comparisons
 
+pytestmark = pytest.mark.tools
+
 ODD = st.one_of(
     st.none(),
     st.booleans(),
@@ -74,7 +76,6 @@ def test_whatever_is_given_as_comparisons(value):
         assert str(error)  # noqa: PT017
 
 
-@pytest.mark.tools
 def test_the_machinery_notices_errors_crashes_and_hangs(tmp_path, monkeypatch):
     """The guard broken on purpose: each is reported once with its seed, also where it is the first of a process."""
     broken = tmp_path / "fuzz"

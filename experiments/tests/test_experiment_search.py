@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from experiments.search import neighbours, search, untried
+from experiments.search import search, untried
 
 pytestmark = pytest.mark.tools
 
@@ -29,12 +29,6 @@ def around(best):
 
 def value(row):
     return row["value"]
-
-
-def test_neighbours_are_one_value_down_and_up_on_each_axis():
-    found = neighbours({"step": 1.0, "decay": 0.25, "first": None, "first_snapshot": 0.005})
-    assert [(axis, s[axis]) for axis, s in found] == [("step", 0.5), ("step", 2.0), ("decay", 0.0), ("decay", 0.5)]
-    assert [s["decay"] for _, s in neighbours({"decay": 0.0})] == [0.25]
 
 
 def test_the_search_leaves_the_grid_until_its_best_point_is_inside():

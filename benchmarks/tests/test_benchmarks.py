@@ -6,18 +6,11 @@ import json
 import re
 import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks import (  # noqa: E402
+from benchmarks import (
     ablation,
-    cluster,
     common,
     figures,
     growth,
@@ -25,18 +18,18 @@ from benchmarks import (  # noqa: E402
     measure,
     people,
     regression,
-    run,
     sensitivity,
     synthetic,
     verdicts,
 )
 
-from nearer.datasets import make_points  # noqa: E402
-from nearer.io import open_blocks  # noqa: E402
-from nearer.metrics import comparison_accuracy, comparison_error  # noqa: E402
-from nearer.solvers import SBB  # noqa: E402
+from nearer.datasets import make_points
+from nearer.io import open_blocks
+from nearer.metrics import comparison_accuracy, comparison_error
+from nearer.solvers import SBB
 
 pytestmark = pytest.mark.tools
+ROOT = common.ROOT
 
 
 @pytest.fixture
@@ -87,26 +80,6 @@ def test_triplets_are_distinct_true_and_uniform():
     assert np.abs(counts - 40_000 / 105).max() < 5 * (40_000 / 105) ** 0.5
 
 
-def test_soe_is_raced_against_one_start_and_against_the_rivals_default():
-    assert run.losses_for("table1", ["ste", "soe"]) == ["ste", "soe", "soe, 10 starts"]
-    assert run.losses_for("medium", ["ste", "soe"]) == ["ste", "soe"]
-    assert run.losses_for("table1", ["ste"]) == ["ste"]
-    assert [run.our_name(loss) for loss in ("ste", "soe, 10 starts")] == ["ste", "soe"]
-
-
-def test_the_median_of_some_calls_leaves_out_the_first():
-    ticks = iter([0.0, 3.0, 10.0, 11.0, 20.0, 25.0])
-    called = []
-    assert cluster.median_seconds(lambda: called.append(1), repeats=3, clock=lambda: next(ticks)) == 3.0
-    assert len(called) == 4
-
-
-def test_every_table_of_the_cluster_names_its_run():
-    assert [cluster.run_of(name) for name in ("small", "checks", "memory")] == [
-        "constants_run", "constants_run", "memory_run",
-    ]  # fmt: skip
-
-
 def test_triplets_go_to_the_file_in_chunks(tmp_path, monkeypatch):
     monkeypatch.setattr(synthetic, "CHUNK", 300)
     train, test = tmp_path / "train.parquet", tmp_path / "test.npy"
@@ -130,17 +103,6 @@ def test_peak_memory_is_that_of_the_child(tmp_path):
     assert parent.all()
 
 
-def test_stage_names():
-    note = "AdaGrad, 2 passes over 4,000 comparisons; L-BFGS, 95 iterations on 4,000, eased; "
-    assert large.stage(note + "L-BFGS, 7 iterations on 20,000") == "L-BFGS, iterations on 20,000"
-    assert large.stage("AdaGrad, 2 passes over 4,000 comparisons; ") == "AdaGrad, 2 passes over 4,000 comparisons"
-
-
-def test_thinned_keeps_the_last():
-    assert large.thinned(list(range(10)), 4) == [0, 3, 6, 9]
-    assert large.thinned([1, 2], 4) == [1, 2]
-
-
 def test_large(results, in_here, monkeypatch):
     tiny = {"n": 60, "d": 2, "n_train": 3_000, "goal error": 0.1}
     monkeypatch.setattr(large, "QUICK_PROBLEMS", {"memory": tiny, "file": tiny})
@@ -151,26 +113,6 @@ def test_large(results, in_here, monkeypatch):
         assert 0.05 < row["peak GiB"] < 4
         assert row["floor ns"] > 0
     assert row["streamed pass ns"] > row["floor ns"]
-
-
-def test_losses_are_tried_and_the_best_is_used(results, monkeypatch, tmp_path):
-    errors = {"hinge": 0.3, "ckl": 0.4, "ste": 0.1, "tste": 0.2, "soe": 0.5, "softplus": 0.6}
-    used = []
-
-    def child(task, loss=None, **arguments):
-        if loss is None:
-            Path(arguments["train"]).touch()
-            return {"file_gib": 0.0}
-        used.append(loss)
-        return {
-            "test error": errors[loss], "solving s": 1.0, "work": 2.0, "fit s": 3.0, "peak_gib": 0.1, "message": "",
-            "curve": [{}], "floor ns": 1.0,
-        }  # fmt: skip
-
-    monkeypatch.setattr(large, "in_child", child)
-    large.main(["--quick", "--only", "file"])
-    assert used == [*errors, "ste"]
-    assert [row["test error"] for row in rows_of(results, "large-losses-quick")] == list(errors.values())
 
 
 def test_growth_of_time(results, monkeypatch):
@@ -276,17 +218,6 @@ def test_what_counts_as_slower():
     assert regression.slower({"error": "base: x", "failed": False}, 1.3) == []
 
 
-def test_instructions_are_read_from_perf():
-    assert regression.counted("1234,,instructions:u,0,100.00,,\n") == 1234
-    assert regression.counted("<not supported>,,instructions:u,0,100.00,,\n") == 0
-
-
-def test_regression_problems_are_true_triplets():
-    rows = regression.triplets(20, 3, 500)
-    assert 350 < len(rows) <= 500
-    assert comparison_error(np.random.default_rng(0).normal(size=(20, 3)), rows) == 0
-
-
 def test_regression_of_a_commit_with_itself(capsys, monkeypatch):
     git = shutil.which("git")
     if git is None or subprocess.run([git, "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, check=False).returncode:
@@ -312,16 +243,6 @@ def test_simulated_answers_are_of_their_kind(kind):
     answers = verdicts.answers_of(kind, points, 3000, rng)
     right = comparison_accuracy(points, answers)
     assert right == 1.0 if "no noise" in kind else 0.6 < right < 0.97
-
-
-def test_questions_seen_in_training_are_not_tested():
-    rng = np.random.default_rng(0)
-    points = verdicts.points_of("even, flips", 6, 2, rng)
-    train, test = (verdicts.answers_of("even, flips", points, count, rng) for count in (30, 200))
-    asked = {(a, *sorted((b, c))) for a, b, c in train.index.tolist()}
-    left = {(a, *sorted((b, c))) for a, b, c in verdicts._unseen(test, train).index.tolist()}
-    assert left
-    assert not asked & left
 
 
 def test_verdicts_about_participants():
