@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from experiments import trials
 from experiments.methods import AUTHORS, GRIDS, absolute, make_solver
 from experiments.tables import only, read_csv, where, write_csv
 from experiments.trials import Lab
 
-from experiments import trials
 from nearer.solvers import SBB, SVRG
 
 pytestmark = pytest.mark.tools
