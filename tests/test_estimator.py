@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.cluster import KMeans
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -61,9 +61,7 @@ def test_the_map_lies_on_its_principal_axes(data):
     assert abs(covariance[0, 1]) < 1e-9 * covariance[0, 0]
     assert (X.max(axis=0) >= -X.min(axis=0)).all()
     # Nothing that the map says has changed by it.
-    turned_back = OrdinalEmbedding(2).set_params(**est.get_params())
-    turned_back.__dict__.update(vars(est))
-    turned_back.embedding_ = est.result_.embedding
+    turned_back = OrdinalEmbedding.from_embedding(est.result_.embedding)
     np.testing.assert_array_equal(turned_back.predict(data.test), est.predict(data.test))
 
 
@@ -86,27 +84,23 @@ def test_convex_solver(data, loss):
 
 
 @pytest.mark.parametrize(
-    ("shortcut", "loss"), [(GNMDS, "hinge"), (CKL, "ckl"), (STE, "ste"), (TSTE, "tste"), (SOE, "soe")]
-)
-def test_shortcuts_are_the_general_estimator(T, shortcut, loss):
-    short = shortcut(2, random_state=3).fit(T)
-    general = OrdinalEmbedding(2, loss=loss, random_state=3).fit(T)
-    assert short.embedding_.tobytes() == general.embedding_.tobytes()
-    assert not {"loss", "loss_params"} & set(shortcut().get_params())
-
-
-@pytest.mark.parametrize(
-    ("short", "general"),
+    ("short", "loss"),
     [
-        (TSTE(2, alpha=3.0, random_state=0), OrdinalEmbedding(2, loss=TSTELoss(3.0), random_state=0)),
-        (CKL(2, delta=0.5, random_state=0), OrdinalEmbedding(2, loss=CKLLoss(0.5), random_state=0)),
+        (GNMDS(), "hinge"),
+        (STE(), "ste"),
+        (SOE(), "soe"),
+        (CKL(), "ckl"),
+        (CKL(delta=0.5), CKLLoss(0.5)),
+        (TSTE(), "tste"),
+        (TSTE(alpha=3.0), TSTELoss(3.0)),
     ],
-    ids=["tste", "ckl"],
+    ids=str,
 )
-def test_shortcuts_take_the_parameters_of_their_loss(T, short, general):
-    assert short.fit(T).loss_ == general.loss
-    assert short.embedding_.tobytes() == general.fit(T).embedding_.tobytes()
-    assert clone(short).fit(T).loss_ == general.loss
+def test_shortcuts_are_the_general_estimator(T, short, loss):
+    short = clone(short).set_params(random_state=3).fit(T)
+    general = OrdinalEmbedding(2, loss=loss, random_state=3).fit(T)
+    assert short.loss_ == general.loss_
+    assert short.embedding_.tobytes() == general.embedding_.tobytes()
 
 
 def test_parameters_of_a_loss_have_the_same_default_everywhere():
@@ -213,7 +207,7 @@ def test_sample_weight(T):
     assert est.score(both, sample_weight=weight) == pytest.approx(0.1 * est.score(T) + 0.9 * (1 - est.score(T)))
 
 
-def test_objects_without_comparisons_are_told_and_have_no_place(T):
+def test_objects_without_comparisons_are_reported_and_have_no_place(T):
     kept = T[~(T == 7).any(axis=1)]
     with pytest.warns(UnseenObjectsWarning, match=r"3 of 22 .*\(first: 7\)"):
         est = OrdinalEmbedding(2, n_objects=22, random_state=0).fit(kept)
@@ -308,18 +302,15 @@ def test_seeds_of_every_kind(T):
 # ---- scikit-learn --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["array", "Comparisons"])
+@pytest.mark.parametrize("form", ["array", "Comparisons", "questions and answers"])
 def test_cross_val_score(data, T, form):
-    X = T if form == "array" else data.train
-    scores = cross_val_score(OrdinalEmbedding(2, n_objects=20, random_state=0), X, cv=KFold(3))
+    X, y = (data.train if form == "Comparisons" else T), None
+    if form == "questions and answers":
+        y = np.random.default_rng(0).choice([-1, 1], len(T))
+        X = np.where((y == 1)[:, None], T, T[:, [0, 2, 1]])
+    scores = cross_val_score(OrdinalEmbedding(2, n_objects=20, random_state=0), X, y, cv=KFold(3))
     assert scores.shape == (3,)
     assert (scores > 0.85).all()
-
-
-def test_cross_val_score_with_answers(T):
-    y = np.random.default_rng(0).choice([-1, 1], len(T))
-    questions = np.where((y == 1)[:, None], T, T[:, [0, 2, 1]])
-    assert cross_val_score(OrdinalEmbedding(2, random_state=0), questions, y, cv=KFold(3)).min() > 0.85
 
 
 def test_grid_search(T):
@@ -398,25 +389,46 @@ def test_worst_comparisons(data, T):
         est.worst_comparisons()
 
 
-def test_notebooks_show_something_short(T):
-    est = OrdinalEmbedding(2, solver=SVRG(step=SBB(), max_epochs=3), random_state=0)
-    assert "OrdinalEmbedding" in est._repr_html_()
-    est.fit(T)
-    assert repr(est.result_).startswith("Result: 20 points in 2-d, objective 0.")
-    assert repr(est.history_).startswith("History: 4 rows, objective ")
-    assert f"{est.result_.n_gradients:,}" in est.result_._repr_html_()
-    assert est.history_._repr_html_().count("<tr>") == 5
-
-
 def test_pipeline(T):
     pipe = make_pipeline(
         FunctionTransformer(lambda rows: np.asarray(rows, dtype=int)), OrdinalEmbedding(2, random_state=0)
     )
     assert pipe.fit(T.astype(float)).score(T) > 0.9
-    assert pipe.fit_transform(T).shape == (20, 2)
     named = Pipeline([("map", OrdinalEmbedding(2, random_state=0))]).set_params(map__n_components=3).fit(T)
     assert named.named_steps["map"].embedding_.shape == (20, 3)
     assert named.predict(T).shape == (len(T),)
+
+
+def test_the_objects_of_a_map_are_clustered_in_a_pipeline(T):
+    clusters = KMeans(3, n_init=1, random_state=0)
+    found = make_pipeline(OrdinalEmbedding(2, random_state=0), clusters).fit_predict(T)
+    embedding = OrdinalEmbedding(2, random_state=0).fit_transform(T)
+    np.testing.assert_array_equal(found, clone(clusters).fit_predict(embedding))
+
+
+def test_a_known_map_makes_an_estimator(data):
+    names = [f"o{k:02}" for k in range(20)]
+    est = OrdinalEmbedding.from_embedding(data.points, names, "ste")
+    table = dict(zip(("anchor", "near", "far"), np.array(names)[data.test.index].T))
+    assert est.score(table) == est.score(data.test) == 1.0
+    np.testing.assert_array_equal(est.predict_proba(data.test)[:, 1] > 0.5, True)
+    assert est.place({"anchor": ["new"], "near": ["o01"], "far": ["o02"]}).labels.tolist() == ["new"]
+    assert clone(est).get_params() == OrdinalEmbedding(2, loss="ste").get_params()
+    unknown = OrdinalEmbedding.from_embedding(data.points)
+    assert unknown.score(data.test) == 1.0
+    for call in (unknown.predict_proba, unknown.place):
+        with pytest.raises(ValueError, match="the loss of the map is not known"):
+            call([[20, 0, 1]])
+    for wrong in ({"X": np.zeros(3)}, {"X": [[np.inf, 0.0]]}, {"X": np.zeros((3, 2)), "labels": ["a"]}):
+        with pytest.raises(ValueError, match=r"(X|labels): got"):
+            OrdinalEmbedding.from_embedding(**wrong)
+
+
+def test_comparisons_are_numbered_as_on_the_map(data):
+    est = OrdinalEmbedding.from_embedding(data.points[:3], ["c", "a", "b"])
+    found = est.comparisons_on_map({"anchor": ["a", "d"], "near": ["b", "c"], "far": ["c", "a"]})
+    assert found.index.tolist() == [[1, 2, 0], [3, 0, 1]]
+    assert found.labels.tolist() == ["c", "a", "b", "d"]
 
 
 def test_clone_and_parameters(T):
@@ -453,24 +465,6 @@ def test_fitting_leaves_the_data_alone(T, tmp_path):
     fortran = np.asfortranarray(T)
     bits = {OrdinalEmbedding(2, random_state=0).fit(X).embedding_.tobytes() for X in (T, mapped, fortran, T.tolist())}
     assert len(bits) == 1
-
-
-def test_fit_is_idempotent_and_order_of_prediction_does_not_matter(T):
-    est = OrdinalEmbedding(2, random_state=0).fit(T)
-    first = est.embedding_
-    assert est.fit(T) is est
-    np.testing.assert_array_equal(est.embedding_, first)
-    order = np.random.default_rng(0).permutation(len(T))
-    np.testing.assert_array_equal(est.predict(T)[order], est.predict(T[order]))
-    np.testing.assert_array_equal(est.predict(T[:1]), est.predict(T)[:1])
-    np.testing.assert_array_equal(est.transform(T), first)
-    assert est.get_feature_names_out().tolist() == ["x1", "x2"]
-
-
-def test_not_fitted(T):
-    for call in ("predict", "score", "transform", "predict_proba"):
-        with pytest.raises(NotFittedError):
-            getattr(OrdinalEmbedding(2), call)(T)
 
 
 # ---- running -------------------------------------------------------------------------------------------------------

@@ -56,8 +56,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     Parameters
     ----------
     n_components : int or "auto", default 2
-        Dimension of the map. "auto": the one that held-out answers speak for, see `nearer.auto_dimension`; it takes a
-        few times as long and needs the answers in memory.
+        Dimension of the map. "auto": chosen by held-out likelihood, see `nearer.auto_dimension`; it takes a few times
+        as long and needs the answers in memory.
     loss : str or Loss, default "tste"
         "hinge" ("gnmds"), "ckl", "ste" ("logistic"), "tste", "soe" or "softplus"; see `nearer.losses`.
     loss_params : dict of str to float, optional
@@ -66,17 +66,17 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         "auto", "svrg-sbb", "svrg-bb", "svrg", "sgd", "gd", "lbfgs", "convex", or an instance with its own parameters,
         which ``set_params`` and searches reach as ``solver__max_epochs`` and the like.
     n_init : int, default 1
-        Number of random starts, run in parallel; the one with the lowest objective is kept (with the lowest error about
-        comparisons held out, where the solver holds some out).
+        Number of random starts, run in parallel; the one with the lowest objective is kept (the lowest held-out error,
+        if the solver holds out comparisons).
     init : "random" or array-like of float, shape (n_objects, n_components), default "random"
         Starting point. An array is used as it is, once.
     n_objects : int, optional
-        Number of objects; by default the highest index plus one, or what the comparisons say.
+        Number of objects; default: that of the comparisons, or the highest index plus one.
     max_seconds : float, optional
-        Time limit of a fit, with all its starts and rounds of `reliability`; the point reached by then is kept.
+        Time limit of a fit, including all starts and the estimation of lapse rates; the map found by then is kept.
     reliability : bool, default False
-        Estimate with the map how often each participant guesses, so that the answers of those who do weigh less; see
-        `nearer.lapse_rates`. For comparisons in memory whose participants are known, and the losses ckl, ste and tste.
+        Estimate the lapse rate of each participant together with the map, so that likely guesses get less weight; see
+        `nearer.lapse_rates`. Needs comparisons in memory with participants, and one of the losses ckl, ste and tste.
     warm_start : bool, default False
         Start from the last `embedding_`; objects that are new since then start at random.
     callbacks : sequence of callable, optional
@@ -95,20 +95,20 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         each axis is on its positive side. Objects that occur in no comparison are NaN.
     labels_ : ndarray of str, shape (n_objects,), or None
     objective_ : float
-        Mean loss of the comparisons, as they weigh.
+        Weighted mean loss of the comparisons.
     reliability_ : Reliability or None
-        How often each participant guesses, if that was asked for.
+        Lapse rate of each participant, with ``reliability=True``.
     n_components_, n_objects_, n_iter_, n_features_in_ : int
         Dimensions, objects, epochs done, and columns of the comparisons (3 or 4).
     comparisons_ : Comparisons
-        All that the map was fitted to; after `partial_fit` merged and without who answered. Not there if the
-        comparisons stayed in a file or on a cluster.
+        The comparisons that the map was fitted to; after `partial_fit` equal ones are merged and participants dropped.
+        Not set if the comparisons stayed in a file or on a cluster.
     n_comparisons_at_start_ : int
         Comparisons at the last random start.
     history_ : History
-        One row per epoch, of all rounds of `reliability`.
+        One row per epoch, including those of the estimation of lapse rates.
     result_ : Result
-        What the solver returned; its embedding is neither centred, turned nor filled with rows of NaN.
+        What the solver returned; its embedding is not centred or rotated, and has no rows of NaN.
     loss_ : Loss
         With its parameters resolved.
     """
@@ -129,7 +129,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     random_state: Any = None
     verbose: int = 0
 
-    # The types of the other results follow from where they are set.
     comparisons_: Comparisons = field(init=False)
     reliability_: Reliability | None = field(init=False)
     feature_map_: Any = field(init=False)  # of a model loaded with one
@@ -215,7 +214,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
         Earlier comparisons are not forgotten: they are kept in `comparisons_` (equal ones merged, without who answered)
         and the map is solved again for all of them, starting from where it is, with new objects first placed as by
-        `place`. A map that began with few answers may sit in a poor place, so once there are twice as many
+        `place`. A map that began with few answers may be a poor local minimum, so once there are twice as many
         comparisons as at the last random start, `n_init` new random starts compete with the present map.
 
         Parameters
@@ -407,7 +406,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         return data_frame(self.embedding_, index=self.labels_, columns=self.get_feature_names_out())
 
     def predict(self, X: Any) -> np.ndarray:
-        """Say whether the map satisfies each comparison.
+        """Predict whether each comparison holds on the map.
 
         Parameters
         ----------
@@ -417,7 +416,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Returns
         -------
         ndarray of bool, shape (N,)
-            Ties and objects without a place give False; of the latter a warning tells.
+            False for ties, and with a warning for comparisons with an object without a place.
         """
         near, far = comparison_distances(*self._placed(X, None, None, "False is predicted for them"))
         return near < far
@@ -434,9 +433,10 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Returns
         -------
         ndarray of float64, shape (N, 2)
-            Columns "far is nearer" and "near is nearer"; 1/2, and a warning, for comparisons with an object without a
+            Columns "far is nearer" and "near is nearer"; 1/2, with a warning, for comparisons with an object without a
             place.
         """
+        self._require_loss("predict_proba")
         near, far = comparison_distances(*self._placed(X, None, None, "their probability is given as 1/2"))
         yes = np.full(near.shape, 0.5)
         known = np.isfinite(near) & np.isfinite(far)
@@ -490,6 +490,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             Places to start from, which cost little; the best is kept for each object (each group, where new objects
             are compared with each other).
         """
+        self._require_loss("place")
         embedding, comparisons = self._placed(X, y, sample_weight)
         self._refuse_nameless(comparisons, "place")
         rng = as_generator(self.random_state)
@@ -661,6 +662,11 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 f"{what}: object {comparisons.n_objects - 1} is not on the map, whose {self.n_objects_:,} objects have "
                 "labels; give comparisons with labels, so that new objects have a name"
             )
+
+    def _require_loss(self, what: str) -> None:
+        check_is_fitted(self, "embedding_")
+        if not hasattr(self, "loss_"):
+            raise ValueError(f"{what}: the loss of the map is not known; give it to from_embedding")
 
     def _require_comparisons(self, what: str, otherwise: str) -> None:
         if not hasattr(self, "comparisons_"):
