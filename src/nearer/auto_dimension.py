@@ -18,9 +18,9 @@ from nearer.losses import SoftplusLoss
 from nearer.metrics import AnswerLaw, fit_answer_law, log_ratio
 from nearer.metrics.neighbours import first_rows
 from nearer.objective import LocalObjective
-from nearer.solvers.batch import descend
 from nearer.solvers.guide import main_axes
-from nearer.solvers.stochastic import adaptive_start
+from nearer.solvers.lbfgs import Descent, descend
+from nearer.solvers.sgd import adaptive_start
 
 __all__ = ["Evidence", "choose_components", "held_out_ratios", "questions_of", "weigh"]
 
@@ -54,10 +54,8 @@ def held_out_ratios(train: Comparisons, test: Comparisons, dims: Iterable[int], 
         if ratios:
             X = main_axes(X, d)
         else:
-            for state in adaptive_start(objective, X, _WARM_UP, 1.0, int(rng.integers(2**63))):
-                X = state.X
-        for state in descend(objective, X, _TOL, objective.value_at_zero()):
-            X = state.X
+            X = adaptive_start(objective, X, _WARM_UP, 1.0, int(rng.integers(2**63))).X
+        X = descend(objective, X, Descent(tol=_TOL, unit=objective.value_at_zero())).X
         full = np.full((train.n_objects, d), np.nan)
         full[seen] = X
         ratios.append(log_ratio(full, test))

@@ -32,7 +32,8 @@ from nearer.notebook import data_frame
 from nearer.placement import Placement, extended, filled, place_objects
 from nearer.registry import WITH_MODEL
 from nearer.solvers import Callback, Result, Solver, get_solver
-from nearer.solvers.starts import Checkpoint, TimeSpent, best_of_starts, is_over, keeping_start
+from nearer.solvers.checkpoint import Checkpoint
+from nearer.solvers.multistart import TimeSpent, best_of_starts, is_over, keeping_start
 from nearer.sources import MemorySource, Source, source_of
 from nearer.warning_types import ConvergenceWarning, UnplacedObjectsWarning, UnseenObjectsWarning
 

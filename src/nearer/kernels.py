@@ -540,7 +540,7 @@ def _mean_gradient(index, scale, kind, param, X, G):
 
 @_jit
 def descend(index, scale, kind, param, X, least, patience, memory, most):
-    """L-BFGS of `nearer.solvers.batch` in one call, X in place, until `patience` iterations gain at most `least`."""
+    """L-BFGS of `nearer.solvers.lbfgs` in one call, X in place, until `patience` iterations gain at most `least`."""
     size = X.size
     here = X.reshape(size)
     tried, tried_gradient = np.empty(X.shape), np.empty(X.shape)

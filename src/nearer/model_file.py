@@ -30,7 +30,6 @@ from nearer.lapse_rates import Reliability
 from nearer.losses import Loss, get_loss
 from nearer.registry import KINDS, LOSSES, SOLVERS, STEP_SIZES
 from nearer.solvers import History, HistoryRow, Result
-from nearer.solvers.base import Parameters
 from nearer.warning_types import ReproducibilityWarning
 
 __all__ = ["FORMAT", "load", "save_model"]
@@ -248,7 +247,7 @@ def _encode_value(name: str, value: Any, arrays: Arrays) -> Any:
     if isinstance(value, Loss) and value.name in LOSSES:
         own = {field.name: getattr(value, field.name) for field in fields(value)}
         return {"loss": [value.name, _encode_each(own, arrays)]}
-    if isinstance(value, Parameters) and _PARTS.get(type(value).__name__) is type(value):
+    if _PARTS.get(type(value).__name__) is type(value):
         return {"part": [type(value).__name__, _encode_each(value.get_params(deep=False), arrays, f"{name}.")]}
     if isinstance(value, (np.ndarray, list, tuple)) and np.asarray(value).dtype.kind in "bif":
         arrays[f"parameter_{name}"] = little_endian(np.asarray(value))

@@ -14,7 +14,7 @@ from nearer.data.coded import distinct
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics.neighbours import first_rows
 from nearer.objective import resolve_jobs
-from nearer.solvers.starts import in_threads
+from nearer.solvers.multistart import in_threads
 from nearer.warning_types import UnseenObjectsWarning
 
 

@@ -183,7 +183,7 @@ def fit_command(
         raise click.BadParameter("needs --checkpoint, the file to go on from", param_hint="--resume")
     folder = OutputFolder(out, FILES, force)
     if checkpoint is not None:
-        from nearer.solvers.starts import Checkpoint
+        from nearer.solvers.checkpoint import Checkpoint
 
         output.claim(checkpoint, "--checkpoint")
         if Path(checkpoint).exists() and not resume:

@@ -23,8 +23,8 @@ from nearer.distributed.partitions import ClusterData, open_data, place
 from nearer.io.blocks import BlockPlan, total_weight
 from nearer.losses import CustomLoss, Loss
 from nearer.machine import available_memory
-from nearer.objective import BaseObjective, LocalObjective, SampledObjective, Snapshot, resolve_jobs
-from nearer.solvers.starts import Checkpoint
+from nearer.objective import LocalObjective, Objective, Snapshot, resolve_jobs
+from nearer.solvers.checkpoint import Checkpoint
 from nearer.warning_types import PerformanceWarning
 
 logger = logging.getLogger(__name__)
@@ -190,7 +190,7 @@ def svrg(
 
 
 def sgd(shard: Shard, X: np.ndarray, inner: Inner, decay: float, power: float) -> Part:
-    """Share of the movement by plain stochastic steps on a shard, as `StochasticObjective.sgd_pass`."""
+    """Share of the movement by plain stochastic steps on a shard, as `Objective.sgd_pass`."""
     point = X
     for number, objective in shard.blocks(inner.order):
         point = objective.sgd_pass(point, *inner.of(number), decay, power)
@@ -250,7 +250,7 @@ class Timings:
             )
 
 
-class DaskObjective(BaseObjective, SampledObjective):
+class DaskObjective(Objective):
     """The objective on a Dask cluster, in place of `LocalObjective`.
 
     A full pass is one map-reduce: the points go out once, every shard is summed where it was loaded, and the sums are

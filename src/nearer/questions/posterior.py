@@ -8,7 +8,7 @@ from scipy.linalg.lapack import dpotri
 
 from nearer import kernels
 from nearer.metrics.answer_law import DistanceLaw
-from nearer.solvers.starts import in_threads
+from nearer.solvers.multistart import in_threads
 
 __all__ = ["Posterior"]
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from nearer.registry import SOLVERS, STEP_SIZES, find
 from nearer.solvers.auto import Auto
-from nearer.solvers.base import Callback, History, HistoryRow, Result, Solver, SolverState
-from nearer.solvers.batch import GD, LBFGS
 from nearer.solvers.convex import Convex
-from nearer.solvers.stochastic import BB, SBB, SGD, SVRG, Constant, Decaying, StepSize
+from nearer.solvers.gd import GD
+from nearer.solvers.lbfgs import LBFGS
+from nearer.solvers.sgd import SGD
+from nearer.solvers.solver import Solver
+from nearer.solvers.state import Callback, History, HistoryRow, Progress, Result, State
+from nearer.solvers.step_sizes import BB, SBB, Constant, Decaying, StepSize
+from nearer.solvers.svrg import SVRG
 
 __all__ = [
     "BB", "GD", "LBFGS", "SBB", "SGD", "SVRG", "Auto", "Callback", "Constant", "Convex", "Decaying", "History",
-    "HistoryRow", "Result", "Solver", "SolverState", "StepSize", "get_solver", "solver_names",
+    "HistoryRow", "Progress", "Result", "Solver", "State", "StepSize", "get_solver", "solver_names",
 ]  # fmt: skip
 
 

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nearer.data import check_bool, check_integer, check_number, is_number
-from nearer.objective import GuidingObjective, SampledObjective, SmoothableObjective, SplittableObjective
-from nearer.solvers.base import Kept, RunParts, Solver, SolverState, States, Steps, arrived
-from nearer.solvers.batch import descend
+from nearer.objective import Objective, offers
 from nearer.solvers.guide import guided_start, sample_for_guide
-from nearer.solvers.stochastic import adaptive_start
+from nearer.solvers.lbfgs import Descent
+from nearer.solvers.penalty import Ridge, choose_penalty, penalty_is_needed
+from nearer.solvers.sgd import AdaGrad
+from nearer.solvers.solver import Solver
+from nearer.solvers.state import Progress, State
 
 __all__ = ["Auto"]
 
+_SAMPLED = "subset", "value_at_zero", "adagrad_pass"  # methods that stages 1 and 2 need
 _MOST_HALVINGS = 64
-# Ridge penalty chosen on held-out comparisons.
-_LEAST_TO_SPLIT, _VERY_FEW = 50, 1000  # least comparisons; for a heavy-tailed loss, which seldom needs one, the second
-_HELD_OUT, _OF_VERY_FEW = 0.1, 0.2  # fraction held out
-_ENOUGH_HELD_OUT, _MOST_SPLITS = 500, 5  # splits are repeated until this number is held out in total
-_PENALTIES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-_FIRST = 3  # where the search begins
-_BY_CHANCE = 1.0  # standard errors
 _KEPT = 0.1  # fraction of the penalty of a single batch that a loss with a kink keeps
 
 
@@ -110,146 +105,116 @@ class Auto(Solver):
                 raise ValueError(f"{self.name}: {name}: got {value!r}, expected a number above {least}")
 
     def settled(self, values: list[float], objective: Any) -> str:
-        return ""  # `epochs` sees to it, since the scale is settled last
+        return ""  # `epoch` sees to it, since the scale is settled last
 
-    def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None) -> States:
-        parts = RunParts(kept)
-        X, done = X0, ""
-        sampled = isinstance(objective, SampledObjective)
-        unit = objective.value_at_zero() if sampled else None
-        guide = None
+    def init(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, progress: Progress) -> State:
+        sampled = offers(objective, *_SAMPLED)
+        X, work, note, guide = X0, 0, "", None
         if sampled and not self.keep_start and objective.n_components <= self.guide:
             guide = sample_for_guide(objective, rng)
         if guide is not None:
-            done = f"guide over {guide.n_comparisons:,} comparisons; "
-            for state in guided_start(guide, X, rng, parts):
-                X = state.X
-                yield replace(state, note=done, other_loss=True)
-        warm_up = guide is None and not self.keep_start and self.warm_up > 0
+            note = f"guide over {guide.n_comparisons:,} comparisons; "
+            X, work = guided_start(guide, X, rng, lambda state: progress(replace(state, note=note)))
         if self._penalty_to_choose(objective):
-            penalty, X, done = yield from self._chosen_penalty(objective, X, rng, parts)
-            warm_up = False
-            stages = [_Stage(objective.n_comparisons, False, penalty, self.tol)]
+            descent = self._descent(objective, self.batch_tol)
+            warm_up = self.warm_up, self.step
+            penalty, X, note, work = choose_penalty(objective, X, rng, descent, warm_up, self.smoothing, progress)
+            stages = [Stage(objective.n_comparisons, penalty=penalty, tol=self.tol)]
         else:
             stages = self._stages(objective, guide)
-        for number, (size, eased, penalty, tol) in enumerate(stages, start=1):
-            last = number == len(stages)
-            batch: Any = objective if size == objective.n_comparisons else objective.subset(size, rng)
-            size = batch.n_comparisons  # an objective on disk may hold fewer in memory
-            if number == 1 and warm_up and isinstance(batch, SampledObjective):
-                done = f"AdaGrad, {self.warm_up:g} passes over {size:,} comparisons; "
-                X = yield from self._warmed_up(batch, X, int(rng.integers(2**63)), parts, done)
-            if eased:
-                batch = self._eased(batch)
-            if penalty > 0:
-                batch = _Held(batch, penalty)
-            done += "L-BFGS, "
-            for state in parts.follow(descend, batch, X, tol, unit, self.patience, self.memory):
-                X, work = state.X, state.n_gradients
-                note = f"{done}{state.note} on {size:,}{'' if last else ', eased'}"
-                if last and state.finished and penalty > 0:
-                    yield replace(state, value=objective.value(X), n_gradients=work + size, grad_norm=None, note=note)
-                    return
-                if last and state.finished:
-                    most = parts.kept["values"][0] if self.keep_start else np.inf
-                    X, value, tries = self._smallest(objective, state, unit, most)
-                    yield replace(state, X=X, value=value, n_gradients=work + tries * size, grad_norm=None, note=note)
-                    return
-                yield replace(state, provisional=not last or penalty > 0, finished=None, note=note)
-            done = note + "; "
+            warm = guide is None and not self.keep_start and self.warm_up > 0
+            stages[0] = stages[0]._replace(warm_up=warm)
+        memory = {"stages": [tuple(stage) for stage in stages], "number": 0, "work": work, "note": note}
+        return self._begun(objective, X, memory, rng)
+
+    def epoch(self, objective: Any, state: State, rng: np.random.Generator) -> State:
+        memory = state.memory
+        inner, stage = State(**memory["inner"]), Stage(*memory["stages"][memory["number"]])
+        if memory["warm"] and self._adagrad.is_over(self._batch, inner):
+            memory = {**memory, "warm": False, "work": memory["work"] + inner.n_gradients}
+            inner = self._descend_from(objective, stage, inner.X)
+        elif memory["warm"]:
+            inner = self._adagrad.piece(self._batch, inner)
+        elif inner.finished:
+            memory = {**memory, "work": state.n_gradients, "note": state.note + "; ", "number": memory["number"] + 1}
+            return self._begun(objective, state.X, memory, rng)
+        else:
+            inner = self._descent(objective, stage.tol).epoch(self._eased_batch, inner)
+        return self._shown(objective, inner, memory)
+
+    def prepare(self, objective: Any, state: State) -> None:
+        stage = Stage(*state.memory["stages"][state.memory["number"]])
+        rng = np.random.default_rng()
+        rng.bit_generator.state = state.memory["rng"]
+        self._take_batch(objective, stage, rng)
+
+    def _begun(self, objective: Any, X: np.ndarray, memory: dict[str, Any], rng: np.random.Generator) -> State:
+        """State at the beginning of a stage from X (n, d)."""
+        stage = Stage(*memory["stages"][memory["number"]])
+        memory = {**memory, "rng": rng.bit_generator.state, "warm": False}
+        self._take_batch(objective, stage, rng)
+        if stage.warm_up and offers(self._batch, *_SAMPLED):
+            passes = f"AdaGrad, {self.warm_up:g} passes over {self._batch.n_comparisons:,} comparisons; "
+            memory |= {"warm": True, "note": passes}
+            inner = self._adagrad.init(self._batch, X, int(rng.integers(2**63)))
+        else:
+            inner = self._descend_from(objective, stage, X)
+        return self._shown(objective, inner, memory)
+
+    def _take_batch(self, objective: Any, stage: Stage, rng: np.random.Generator) -> None:
+        """Set the comparisons of a stage, as they are and as L-BFGS minimises them."""
+        whole = stage.size == objective.n_comparisons
+        self._batch = objective if whole else objective.subset(stage.size, rng)
+        self._eased_batch = self._batch
+        if stage.eased and self._eases(self._batch):
+            self._eased_batch = self._batch.smoothed(self.smoothing)
+        if stage.penalty > 0:
+            self._eased_batch = Ridge(self._eased_batch, stage.penalty)
+
+    def _shown(self, objective: Any, inner: State, memory: dict[str, Any]) -> State:
+        """The state of a stage as that of the whole run."""
+        memory = {**memory, "inner": vars(inner)}
+        work, note = memory["work"] + inner.n_gradients, memory["note"]
+        if memory["warm"]:
+            return replace(inner, n_gradients=work, note=note, memory=memory)
+        stage = Stage(*memory["stages"][memory["number"]])
+        size = self._batch.n_comparisons  # an objective on disk may hold fewer in memory
+        last = memory["number"] == len(memory["stages"]) - 1
+        note = f"{note}L-BFGS, {inner.note} on {size:,}{'' if last else ', eased'}"
+        shown = replace(inner, n_gradients=work, note=note, memory=memory)
+        if not (last and inner.finished):
+            return replace(shown, provisional=not last or stage.penalty > 0, finished=None)
+        if stage.penalty > 0:
+            return replace(shown, value=objective.value(inner.X), n_gradients=work + size, grad_norm=None)
+        most = inner.memory["values"][0] if self.keep_start else np.inf
+        X, value, tries = self._smallest(objective, inner, self._unit(objective), most)
+        return replace(shown, X=X, value=value, n_gradients=work + tries * size, grad_norm=None)
+
+    @property
+    def _adagrad(self) -> AdaGrad:
+        return AdaGrad(self.warm_up, self.step)
+
+    def _descend_from(self, objective: Any, stage: Stage, X: np.ndarray) -> State:
+        return self._descent(objective, stage.tol).init(self._eased_batch, X)
+
+    def _descent(self, objective: Any, tol: float) -> Descent:
+        return Descent(tol=tol, patience=self.patience, memory=self.memory, unit=self._unit(objective))
+
+    def _unit(self, objective: Any) -> float | None:
+        return objective.value_at_zero() if offers(objective, *_SAMPLED) else None
 
     def _penalty_to_choose(self, objective: Any) -> bool:
         """Whether there are few comparisons for the dimension, some of which are to choose a penalty."""
         if self.penalty is not None or self.keep_start or self.validation_fraction > 0:
             return False
-        if objective.n_components <= self.guide or not isinstance(objective, SplittableObjective):
+        if objective.n_components <= self.guide or not offers(objective, "split"):
             return False
-        least = _VERY_FEW if objective.loss.heavy_tailed else _LEAST_TO_SPLIT
-        return least <= objective.n_comparisons < self.few * objective.n_objects * objective.n_components
-
-    def _chosen_penalty(
-        self, objective: Any, X: np.ndarray, rng: np.random.Generator, parts: RunParts
-    ) -> Steps[tuple[float, np.ndarray, str]]:
-        """Steps 1 and 2 with comparisons held out that choose the penalty: it, the point, what was done.
-
-        Penalties grow from a middle one until the held-out error exceeds the lowest by a standard error. If none is
-        better, or the loss is heavy-tailed, they then fall while the error does not rise (heavy-tailed: by more than a
-        standard error).
-        """
-        n = objective.n_comparisons
-        share = _HELD_OUT if n >= _VERY_FEW else _OF_VERY_FEW
-        splits = min(math.ceil(_ENOUGH_HELD_OUT / (share * n)), _MOST_SPLITS)
-        parted = [objective.split(share, rng) for _ in range(splits)]
-        unit, size = objective.value_at_zero(), parted[0][0].n_comparisons
-        times = f"{splits} x " if splits > 1 else ""
-        done = f"AdaGrad, {self.warm_up:g} passes over {times}{size:,} comparisons; "
-        seed = int(rng.integers(2**63))
-        maps = []
-        for kept, _ in parted:
-            maps.append((yield from self._warmed_up(kept, X, seed, parts, done)))
-
-        def tried(place: int, maps: list[np.ndarray]) -> Steps[tuple[float, list[np.ndarray]]]:
-            found, errors = [], []
-            for (kept, held_out), X in zip(parted, maps):
-                held = _Held(self._eased(kept), _PENALTIES[place])
-                state = yield from parts.follow(
-                    descend, held, X, self.batch_tol, unit, self.patience, self.memory,
-                    provisional=True, finished=None, note=done,
-                )  # fmt: skip
-                found.append(state.X)
-                errors.append(held_out.error(state.X))
-            error = math.fsum(errors) / splits
-            judged = SolverState(state.X, state.value, 0, provisional=True, note=done, held_out_error=error)
-            yield from parts.follow(arrived, judged)
-            return error, found
-
-        lowest, first = yield from tried(_FIRST, maps)
-        chosen, best = _FIRST, first
-        n_held_out = sum(held_out.n_comparisons for _, held_out in parted)
-
-        def by_chance() -> float:
-            return _BY_CHANCE * math.sqrt(lowest * (1.0 - lowest) / min(n_held_out, n))
-
-        maps = first
-        for stronger in range(_FIRST + 1, len(_PENALTIES)):
-            error, maps = yield from tried(stronger, maps)
-            if error < lowest:
-                chosen, best, lowest = stronger, maps, error
-            elif not error <= lowest + by_chance():
-                break
-        heavy = objective.loss.heavy_tailed
-        if chosen == _FIRST or heavy:
-            maps = first
-            worse = by_chance() if heavy else 0.0
-            for weaker in range(_FIRST - 1, -1, -1):
-                error, maps = yield from tried(weaker, maps)
-                if not error <= lowest + worse:
-                    break
-                chosen, lowest = weaker, min(error, lowest)
-        # Continue from the more strongly regularised map; the others overfit the training part.
-        kept, held_out = parted[0]
-        done += f"penalty {_PENALTIES[chosen]:g} chosen by {times}{held_out.n_comparisons:,} held out; "
-        value = self._eased(kept).value(best[0])
-        settled = SolverState(best[0], value, 0, provisional=True, note=done, held_out_error=lowest)
-        yield from parts.follow(arrived, settled)
-        return _PENALTIES[chosen], best[0], done
-
-    def _warmed_up(self, batch: Any, X: np.ndarray, seed: int, parts: RunParts, note: str) -> Steps[np.ndarray]:
-        """X after the AdaGrad steps of step 1."""
-        if self.warm_up == 0:
-            return X
-        return (yield from parts.follow(adaptive_start, batch, X, self.warm_up, self.step, seed, note=note)).X
-
-    def _eased(self, batch: Any) -> Any:
-        """A batch with the kinks of its loss smoothed."""
-        return batch.smoothed(self.smoothing) if self._eases(batch) else batch
+        return penalty_is_needed(objective, self.few)
 
     def _eases(self, batch: Any) -> bool:
-        return self.smoothing > 0 and isinstance(batch, SmoothableObjective)
+        return self.smoothing > 0 and offers(batch, "smoothed")
 
-    def _smallest(
-        self, objective: Any, state: SolverState, unit: float | None, most: float
-    ) -> tuple[np.ndarray, float, int]:
+    def _smallest(self, objective: Any, state: State, unit: float | None, most: float) -> tuple[np.ndarray, float, int]:
         """The smallest of X, X/2, X/4, ... as good up to `tol` and not above `most`; its value; evaluations."""
         X, value = state.X, float(state.value)  # type: ignore[arg-type]
         limit = min(value + self.tol * (value if unit is None else unit), most)
@@ -262,7 +227,7 @@ class Auto(Solver):
             X, value = 0.5 * X, smaller
         return X, value, tries
 
-    def _stages(self, objective: Any, guide: GuidingObjective | None) -> list[_Stage]:
+    def _stages(self, objective: Any, guide: Objective | None) -> list[Stage]:
         """The stages of L-BFGS, the last being all comparisons as they are.
 
         A small batch can be satisfied in ways that all comparisons cannot, and is then left at great cost: the first of
@@ -272,8 +237,8 @@ class Auto(Solver):
         """
         n, penalty = objective.n_comparisons, self.penalty or 0.0
         kinked = self._eases(objective) and objective.loss.smoothed(self.smoothing) != objective.loss
-        if self.keep_start or not isinstance(objective, SampledObjective):
-            return [_Stage(n, False, penalty, self.tol)]
+        if self.keep_start or not offers(objective, *_SAMPLED):
+            return [Stage(n, False, penalty, self.tol)]
         unknowns = objective.n_objects * objective.n_components
         sizes: list[int] = []
         size, least = n / self.growth, 0.35 * self.first_batch * unknowns
@@ -283,34 +248,22 @@ class Auto(Solver):
         if not sizes and guide is None:
             if kinked and self.penalty is None:
                 penalty = _KEPT * self.shrinkage
-            return [_Stage(n, True, self.shrinkage, self.batch_tol), _Stage(n, False, penalty, self.tol)]
+            return [Stage(n, True, self.shrinkage, self.batch_tol), Stage(n, False, penalty, self.tol)]
         done = 0 if guide is None else guide.n_comparisons
-        stages = [_Stage(size, True, 0.0, self.batch_tol) for size in sizes if size > done]
+        stages = [Stage(size, True, 0.0, self.batch_tol) for size in sizes if size > done]
         if kinked:
-            stages.append(_Stage(n, True, 0.0, max(self.tol, 0.1 * self.batch_tol)))
+            stages.append(Stage(n, True, 0.0, max(self.tol, 0.1 * self.batch_tol)))
         tol = self.tol
-        if guide is None and isinstance(objective, SmoothableObjective):
+        if guide is None and offers(objective, "smoothed"):
             tol *= objective.loss.tolerance
-        return [*stages, _Stage(n, False, penalty, tol)]
+        return [*stages, Stage(n, False, penalty, tol)]
 
 
-class _Stage(NamedTuple):
-    """How many comparisons, whether kinks are smoothed, the ridge penalty, and the tolerance."""
+class Stage(NamedTuple):
+    """How many comparisons, whether kinks are smoothed, ridge penalty, tolerance, whether AdaGrad steps come first."""
 
     size: int
-    eased: bool
-    penalty: float
-    tol: float
-
-
-class _Held:
-    """An objective plus ``shrinkage * mean |x_i|^2``."""
-
-    def __init__(self, objective: Any, shrinkage: float):
-        self.objective = objective
-        self.n_comparisons = objective.n_comparisons
-        self.strength = shrinkage / objective.n_objects
-
-    def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = self.objective.value_and_gradient(X)
-        return value + self.strength * float(np.vdot(X, X)), gradient + 2.0 * self.strength * X
+    eased: bool = False
+    penalty: float = 0.0
+    tol: float = 0.0
+    warm_up: bool = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +10,8 @@ import numpy as np
 import scipy.linalg
 
 from nearer.data import check_number
-from nearer.objective import GramObjective
-from nearer.solvers.base import Kept, Solver, SolverState, States
+from nearer.solvers.solver import Solver
+from nearer.solvers.state import Progress, State
 
 __all__ = ["Certificate", "Convex", "certificate"]
 
@@ -46,9 +45,9 @@ class Convex(Solver):
     relative_lam: float = 0.01
     gap_tol: float = 1e-3
     name = "convex"
-    needs = GramObjective
+    needs = ("smoothed", "gram_value_and_gradient", "gram_dual")
 
-    def check_objective(self, objective: GramObjective) -> None:
+    def check_objective(self, objective: Any) -> None:
         loss = objective.loss
         if not loss.convex_in_gram and loss.name != "ckl":
             raise ValueError(
@@ -63,79 +62,68 @@ class Convex(Solver):
             )
         check_number(self.lam, f"{self.name}: lam", zero=True, allow_none=True)
 
-    def epochs(self, objective: GramObjective, X0: np.ndarray, rng: np.random.Generator, kept: Kept = None) -> States:
-        for K, value, work, step, proof, to_keep in self.iterate(objective, X0 @ X0.T, kept):
-            finished = None
-            if proof is not None and proof.relative_gap <= self.gap_tol:
-                finished = f"converged: relative duality gap {proof.relative_gap:.3g} <= {self.gap_tol:.3g}"
-            X = points_from_gram(K, objective.n_components)
-            yield SolverState(X, value, work, step, None, finished=finished, kept=to_keep)
+    def init(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, progress: Progress) -> State:
+        K, lam = X0 @ X0.T, self.resolve_lam(objective)
+        value = objective.gram_value_and_gradient(K)[0] + lam * float(np.trace(K))
+        work = (1 if self.lam is not None else 2) * objective.n_comparisons  # finding lam took a pass
+        memory = {
+            "lam": lam, "K": K, "Y": K, "width": 1.0, "momentum": 1.0, "bound": -math.inf, "iteration": 0,
+            "step": float(objective.n_objects), "growth": 2.0,  # until a step proves too long
+        }  # fmt: skip
+        state = State(points_from_gram(K, objective.n_components), value, work, memory=memory)
+        self.prepare(objective, state)
+        return state
 
-    def iterate(
-        self, objective: GramObjective, K: np.ndarray, kept: Kept = None
-    ) -> Iterator[tuple[np.ndarray, float, int, float | None, Certificate | None, dict[str, Any]]]:
-        """Yield Gram matrix (n, n), objective, work, step, certificate (if due), and the state to resume from."""
-        lam = self.resolve_lam(objective)
-        convex = objective.loss.convex_in_gram
-        n = objective.n_objects
-        names = ("K", "Y", "work", "width", "momentum", "step", "growth", "bound", "iteration")
+    def prepare(self, objective: Any, state: State) -> None:
+        self._smooth = objective.smoothed(state.memory["width"])
 
-        def to_keep() -> dict[str, Any]:
-            return dict(zip(names, (K, Y, work, width, momentum, step, growth, bound, iteration)))
-
-        if kept is None:
-            width, Y, momentum, step, bound, iteration = 1.0, K, 1.0, float(n), -math.inf, 0
-            growth = 2.0  # until a step proves too long
-            value = objective.gram_value_and_gradient(K)[0] + lam * float(np.trace(K))
-            work = (1 if self.lam is not None else 2) * objective.n_comparisons  # finding lam took a pass
-            yield K, value, work, None, None, to_keep()
-        else:
-            K, Y, work, width, momentum, step, growth, bound, iteration = (kept[name] for name in names)
-        smooth = objective.smoothed(width)
+    def epoch(self, objective: Any, state: State, rng: np.random.Generator) -> State:
+        names = ("lam", "K", "Y", "width", "momentum", "bound", "iteration", "step", "growth")
+        lam, K, Y, width, momentum, bound, iteration, step, growth = (state.memory[name] for name in names)
+        smooth, convex, work = self._smooth, objective.loss.convex_in_gram, state.n_gradients
         is_smooth = smooth.loss == objective.loss
-        identity = np.eye(n)
+        shift = lam * np.eye(objective.n_objects)
+        iteration += 1
+        f, G, _ = smooth.gram_value_and_gradient(Y)
+        work += objective.n_comparisons
         while True:
-            iteration += 1
-            f, G, _ = smooth.gram_value_and_gradient(Y)
+            new = project_psd(Y - step * (G + shift))
+            D = new - Y
+            f_new, G_new, slopes = smooth.gram_value_and_gradient(new)
             work += objective.n_comparisons
-            while True:
-                new = project_psd(Y - step * (G + lam * identity))
-                D = new - Y
-                f_new, G_new, slopes = smooth.gram_value_and_gradient(new)
-                work += objective.n_comparisons
-                squared = float(np.vdot(D, D))
-                if f_new <= f + float(np.vdot(G, D)) + squared / (2 * step) + 1e-12 * abs(f) or step < 1e-300:
-                    break
-                step *= 0.5
-                growth = 1.1
-            if np.vdot(Y - new, new - K) > 0:  # the momentum points uphill: restart
-                momentum = 1.0
-            grown = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum**2))
-            Y = new + ((momentum - 1.0) / grown) * (new - K)
-            if not convex:  # ckl is defined for distances only
-                Y = project_psd(Y)
-            momentum = grown
-            K = new
-            proof = None
-            if convex and iteration % _PROOF_EVERY == 0:  # it costs an eigendecomposition
-                proof = certificate(objective, K, lam, G_new, slopes)
-                bound = max(bound, proof.dual)  # every dual point bounds the minimum from below
-                proof = Certificate(proof.primal, bound)
-                value = proof.primal
-                work += objective.n_comparisons
-                if not is_smooth and proof.gap < width:
-                    width *= 0.5
-                    smooth = objective.smoothed(width)
-                    momentum, Y = 1.0, K
-            elif is_smooth:
-                value = f_new + lam * float(np.trace(K))
-            else:
-                value = objective.gram_value_and_gradient(K)[0] + lam * float(np.trace(K))
-                work += objective.n_comparisons
-            used, step = step, step * growth
-            yield K, value, work, used, proof, to_keep()
+            squared = float(np.vdot(D, D))
+            if f_new <= f + float(np.vdot(G, D)) + squared / (2 * step) + 1e-12 * abs(f) or step < 1e-300:
+                break
+            step *= 0.5
+            growth = 1.1
+        if np.vdot(Y - new, new - K) > 0:  # the momentum points uphill: restart
+            momentum = 1.0
+        grown = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum**2))
+        Y = new + ((momentum - 1.0) / grown) * (new - K)
+        if not convex:  # ckl is defined for distances only
+            Y = project_psd(Y)
+        momentum, K, finished = grown, new, None
+        if convex and iteration % _PROOF_EVERY == 0:  # it costs an eigendecomposition
+            proof = certificate(objective, K, lam, G_new, slopes)
+            bound = max(bound, proof.dual)  # every dual point bounds the minimum from below
+            proof = Certificate(proof.primal, bound)
+            value = proof.primal
+            work += objective.n_comparisons
+            if proof.relative_gap <= self.gap_tol:
+                finished = f"converged: relative duality gap {proof.relative_gap:.3g} <= {self.gap_tol:.3g}"
+            if not is_smooth and proof.gap < width:
+                width *= 0.5
+                self._smooth = objective.smoothed(width)
+                momentum, Y = 1.0, K
+        elif is_smooth:
+            value = f_new + lam * float(np.trace(K))
+        else:
+            value = objective.gram_value_and_gradient(K)[0] + lam * float(np.trace(K))
+            work += objective.n_comparisons
+        memory = dict(zip(names, (lam, K, Y, width, momentum, bound, iteration, step * growth, growth)))
+        return State(points_from_gram(K, objective.n_components), value, work, step, finished=finished, memory=memory)
 
-    def resolve_lam(self, objective: GramObjective) -> float:
+    def resolve_lam(self, objective: Any) -> float:
         if self.lam is not None:
             return float(self.lam)
         gradient = objective.gram_value_and_gradient(np.zeros((objective.n_objects,) * 2))[1]
@@ -159,7 +147,7 @@ class Certificate:
 
 
 def certificate(
-    objective: GramObjective,
+    objective: Any,
     K: np.ndarray,
     lam: float,
     gradient: np.ndarray | None = None,

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from nearer.losses import SoftplusLoss
-from nearer.objective import GuidingObjective
-from nearer.solvers.base import Kept, RunParts, SolverState, States, Steps, arrived
-from nearer.solvers.batch import descend
-from nearer.solvers.stochastic import adaptive_start
+from nearer.objective import Objective, offers
+from nearer.solvers.lbfgs import Descent, descend
+from nearer.solvers.sgd import adaptive_start
+from nearer.solvers.state import Progress, State, no_progress
 
 __all__ = ["guided_start", "main_axes", "sample_for_guide"]
 
@@ -37,38 +35,38 @@ _SMOOTHING = 1.0
 _MOST_SCALINGS = 30
 _MOST_ITERATIONS = 100  # of a descent in one call, which cannot be interrupted
 
+_NEEDS = "subset", "smoothed", "with_loss", "best_places", "descend"
+
 _Found = tuple[float, np.ndarray]  # the value of a map, and the map
 
 
-def sample_for_guide(objective: Any, rng: np.random.Generator) -> GuidingObjective | None:
+def sample_for_guide(objective: Objective, rng: np.random.Generator) -> Objective | None:
     """A random sample of the comparisons in memory, all of them if they are few; None if none fits."""
     d = objective.n_components
     for per_object in (_PER_OBJECT if d > 1 else _FOR_A_LINE, _PER_COORDINATE * d):
         size = min(per_object * objective.n_objects, objective.n_comparisons)
-        whole = size == objective.n_comparisons and isinstance(objective, GuidingObjective)
+        whole = size == objective.n_comparisons and offers(objective, *_NEEDS)
         part = objective if whole else objective.subset(size, rng)
-        if isinstance(part, GuidingObjective):
+        if offers(part, *_NEEDS):
             return part
     return None
 
 
 def guided_start(
-    part: GuidingObjective, X: np.ndarray, rng: np.random.Generator, parts: RunParts | None = None
-) -> States:
+    part: Objective, X: np.ndarray, rng: np.random.Generator, progress: Progress = no_progress
+) -> tuple[np.ndarray, int]:
     """A map for the loss of `part` from X (n, d), the best of several found with the softplus loss in extra dimensions.
 
-    Softplus pulls with a constant force however far an object has strayed, and in an extra dimension objects can pass
-    each other. The wide map is then projected on its main axes; each state shows such a view, with the value of the
-    loss in use.
+    Also the gradients that it took. Softplus pulls with a constant force however far an object has strayed, and in an
+    extra dimension objects can pass each other. The wide map is then projected on its main axes; progress shows such a
+    view, with the value of the loss in use.
     """
     d = part.n_components
-    parts = parts or RunParts()
+    guide = _Guide(rng, progress, d)
     smooth = part.smoothed(_SMOOTHING)
     if d == 1:
-        _, Y = yield from _wide_map(parts, part, np.column_stack([X, rng.normal(size=len(X))]), rng, _TOL, _PATIENCE)
-        value, X = yield from _best_line(parts, smooth, main_axes(Y, 2), rng)
-        yield from parts.follow(arrived, SolverState(X, value, 0, provisional=True))
-        return
+        wide = guide.wide_map(part, np.column_stack([X, rng.normal(size=len(X))]), _TOL, _PATIENCE)
+        return guide.arrived(_best_line(guide, smooth, main_axes(wide, 2)))
     few = part
     if d > 2 and _FOR_DEEP * part.n_objects < part.n_comparisons:
         few = part.subset(_FOR_DEEP * part.n_objects, rng)
@@ -80,61 +78,77 @@ def guided_start(
         spares = _FLAT + _FLAT_TOO if part.n_comparisons <= _FOR_FLAT_TOO else _FLAT
     for spare in spares:
         Y = np.column_stack([X if not begun else rng.normal(size=X.shape), rng.normal(size=(len(X), spare))])
-        _, Y = yield from _wide_map(parts, few, Y, rng, _LOOSE, _IN_HASTE)
-        tol = _TOL if d == 2 else _LOOSE
-        begun.append((yield from _stage(parts, d, _descent, narrow, main_axes(Y, d), tol, _IN_HASTE)))
+        Y = guide.wide_map(few, Y, _LOOSE, _IN_HASTE)
+        begun.append(guide.descent(narrow, main_axes(Y, d), _TOL if d == 2 else _LOOSE, _IN_HASTE))
     for _, Y in begun if d == 2 else _best(begun, 1):
         Y, _, tries = _best_scale(smooth, Y)
-        parts.work += tries * part.n_comparisons
-        found.append((yield from _stage(parts, d, _descent, smooth, Y, _TOL, _IN_HASTE)))
+        guide.work += tries * part.n_comparisons
+        found.append(guide.descent(smooth, Y, _TOL, _IN_HASTE))
     if d == 2:
         seed = int(rng.integers(2**63))
-        _, Y = yield from _stage(parts, d, adaptive_start, smooth, rng.normal(size=X.shape), _PASSES, 1.0, seed)
-        found.append((yield from _stage(parts, d, _descent, smooth, Y, _TOL, _IN_HASTE)))
-    value, X = _best(found, 1)[0]
-    yield from parts.follow(arrived, SolverState(X, value, 0, provisional=True))
+        Y = guide.warm_up(smooth, rng.normal(size=X.shape), seed)
+        found.append(guide.descent(smooth, Y, _TOL, _IN_HASTE))
+    return guide.arrived(_best(found, 1)[0])
 
 
-def _stage(parts: RunParts, d: int, part: Callable[..., States], *args: Any) -> Steps[_Found]:
-    """Show the states of one stage along their d main axes; returns the last."""
-    for state in parts.follow(part, *args, grad_norm=None, finished=None, provisional=True, note=""):
-        yield state if state.X.shape[1] == d else replace(state, X=main_axes(state.X, d))
-    return float(state.value), state.X  # type: ignore[arg-type]
+@dataclass
+class _Guide:
+    """Stages of a guide; shows their states along the `d` main axes and counts their work."""
+
+    rng: np.random.Generator
+    progress: Progress
+    d: int
+    work: int = 0
+
+    def warm_up(self, part: Objective, X: np.ndarray, seed: int) -> np.ndarray:
+        return self._ended(adaptive_start(part, X, _PASSES, 1.0, seed, self._show))[1]
+
+    def descent(self, part: Objective, X: np.ndarray, tol: float, patience: int) -> _Found:
+        """L-BFGS, in one compiled call for small problems, where the loop would cost more than its work."""
+        unit = part.value_at_zero()
+        if not part.pays_in_one_call:
+            return self._ended(descend(part, X, Descent(tol=tol, patience=patience, unit=unit), self._show))
+        X, value, evaluations = part.descend(X, tol * unit, patience, _MOST_ITERATIONS)
+        state = State(X, value, evaluations * part.n_comparisons)
+        self._show(state)
+        return self._ended(state)
+
+    def wide_map(self, part: Objective, Y: np.ndarray, tol: float, patience: int) -> np.ndarray:
+        """A softplus map from Y (n, k), in its dimensions."""
+        wide = part.with_loss(SoftplusLoss(), Y.shape[1])
+        return self.descent(wide, self.warm_up(wide, Y, int(self.rng.integers(2**63))), tol, patience)[1]
+
+    def arrived(self, found: _Found) -> tuple[np.ndarray, int]:
+        """The map found, and the work it took."""
+        value, X = found
+        self._show(State(X, value, 0))
+        return X, self.work
+
+    def _ended(self, state: State) -> _Found:
+        self.work += state.n_gradients
+        return float(state.value), state.X  # type: ignore[arg-type]
+
+    def _show(self, state: State) -> None:
+        X = state.X if state.X.shape[1] == self.d else main_axes(state.X, self.d)
+        self.progress(State(X, state.value, self.work + state.n_gradients, state.step_size, provisional=True))
 
 
-def _descent(part: GuidingObjective, X: np.ndarray, tol: float, patience: int, kept: Kept = None) -> States:
-    """As `descend`, in one compiled call for small problems, where the loop would cost more than its work."""
-    if not part.pays_in_one_call:
-        yield from descend(part, X, tol, part.value_at_zero(), patience, kept=kept)
-    elif kept is None:
-        X, value, evaluations = part.descend(X, tol * part.value_at_zero(), patience, _MOST_ITERATIONS)
-        yield SolverState(X, value, evaluations * part.n_comparisons, kept={})
-
-
-def _wide_map(
-    parts: RunParts, part: GuidingObjective, Y: np.ndarray, rng: np.random.Generator, tol: float, patience: int
-) -> Steps[_Found]:
-    """A softplus map from Y (n, k), in its dimensions."""
-    wide = part.with_loss(SoftplusLoss(), Y.shape[1])
-    _, Y = yield from _stage(parts, part.n_components, adaptive_start, wide, Y, _PASSES, 1.0, int(rng.integers(2**63)))
-    return (yield from _stage(parts, part.n_components, _descent, wide, Y, tol, patience))
-
-
-def _best_line(parts: RunParts, part: GuidingObjective, Y: np.ndarray, rng: np.random.Generator) -> Steps[_Found]:
+def _best_line(guide: _Guide, part: Objective, Y: np.ndarray) -> _Found:
     """The best of several lines made of the flat map Y (n, 2), with their objects reordered.
 
     Gradients cannot move an object past its neighbours: between descents each object moves to its best position, and at
     last blocks of neighbours are moved.
     """
+    rng = guide.rng
     count = min(_FOR_ORDER + _FOR_ORDER_PER_OBJECT * part.n_objects, part.n_comparisons)
     few = part if count == part.n_comparisons else part.subset(count, rng)
     lines = _lines(Y)
     X, _, tries = _best_scale(few, lines[0])
     size = np.linalg.norm(X)
     lines = [X * (size / (np.linalg.norm(X) or 1.0)) for X in lines]
-    parts.work += (tries + len(lines)) * few.n_comparisons
+    guide.work += (tries + len(lines)) * few.n_comparisons
 
-    def in_better_order(on: GuidingObjective, X: np.ndarray, tol: float, patience: int) -> Steps[_Found]:
+    def in_better_order(on: Objective, X: np.ndarray, tol: float, patience: int) -> _Found:
         """Move each object to the best gap between others or beyond the ends, then descend."""
         line = np.sort(X, axis=0)
         gaps = 0.5 * (line[1:] + line[:-1])
@@ -143,20 +157,17 @@ def _best_line(parts: RunParts, part: GuidingObjective, Y: np.ndarray, rng: np.r
         beyond = 2.0 * (line[-1:] - line[:1]) / len(X)
         places = np.concatenate([line[:1] - beyond, gaps, line[-1:] + beyond])
         X = on.best_places(X, places, rng.permutation(len(X)), _TOL * on.value_at_zero() / len(X))[0]
-        parts.work += on.n_columns * _PLACES * on.n_comparisons
-        return (yield from _stage(parts, 1, _descent, on, X, tol, patience))
+        guide.work += on.n_columns * _PLACES * on.n_comparisons
+        return guide.descent(on, X, tol, patience)
 
-    found = []
-    for _, X in _best([(few.value(X), X) for X in lines], _SEEN):
-        found.append((yield from _stage(parts, 1, _descent, few, X, _LOOSE, _BRIEFLY)))
+    best = _best([(few.value(X), X) for X in lines], _SEEN)
+    found = [guide.descent(few, X, _LOOSE, _BRIEFLY) for _, X in best]
     for on, rounds, tol, patience in ((few, _LEFT, _LOOSE, _BRIEFLY), (part, _LEFT_ON_ALL, _TOL, _IN_HASTE)):
         for left in rounds:
-            best, found = _best(found, left), []
-            for _, X in best:
-                found.append((yield from in_better_order(on, X, tol, patience)))
+            found = [in_better_order(on, X, tol, patience) for _, X in _best(found, left)]
     best = _best(found, 1)
     for _ in range(min(_SHUFFLES, _FOR_SHUFFLES // part.n_comparisons)):
-        best.append((yield from in_better_order(part, _shuffled(best[0][1], rng), _TOL, _BRIEFLY)))
+        best.append(in_better_order(part, _shuffled(best[0][1], rng), _TOL, _BRIEFLY))
         best = _best(best, 1)
     return best[0]
 
@@ -199,7 +210,7 @@ def main_axes(X: np.ndarray, d: int) -> np.ndarray:
     return np.ascontiguousarray(centred @ axes[:, :d])
 
 
-def _best_scale(objective: GuidingObjective, X: np.ndarray) -> tuple[np.ndarray, float, int]:
+def _best_scale(objective: Objective, X: np.ndarray) -> tuple[np.ndarray, float, int]:
     """X halved or doubled while that lowers the objective enough, its value, and evaluations; scales differ by loss."""
     value, tries, least = objective.value(X), 1, _TOL * objective.value_at_zero()
     for factor in (0.5, 2.0):

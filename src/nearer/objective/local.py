@@ -1,8 +1,4 @@
-"""Loss + comparisons -> value, gradient, stochastic passes; and the protocols by which a solver asks for them.
-
-A solver names the protocol it needs (`Solver.needs`) and relies on nothing else, so that it runs unchanged on
-comparisons in memory, on disk or on a cluster; `isinstance` says whether an objective offers it.
-"""
+"""The objective of comparisons in memory, computed block by block: the same bits on any number of threads."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -23,170 +19,20 @@ from nearer.data import Comparisons
 from nearer.data.coded import frozen
 from nearer.data.splits import question_of_rows
 from nearer.kernels import check_inside
-from nearer.losses import CustomLoss, Loss, get_loss
+from nearer.losses import CustomLoss, Loss
 from nearer.machine import available_cores
+from nearer.objective.interface import Objective, Snapshot
 
-__all__ = [
-    "BaseObjective",
-    "BlockSource",
-    "GramObjective",
-    "GrowingObjective",
-    "GuidingObjective",
-    "LocalObjective",
-    "Objective",
-    "SampledObjective",
-    "SmoothableObjective",
-    "Snapshot",
-    "SplittableObjective",
-    "StochasticObjective",
-    "StreamedObjective",
-    "resolve_jobs",
-]
+__all__ = ["UNWEIGHTED", "Block", "BlockObjective", "LocalObjective", "block_bounds", "in_order", "resolve_jobs"]
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 _NOTHING = np.empty(0)
-_UNWEIGHTED = frozen(_NOTHING)
+UNWEIGHTED = frozen(_NOTHING)
 # Most blocks, and least comparisons in each. Many blocks, as 64 cores need, pay only where each is much work.
 _SOME, _MANY = (16, 16_384), (128, 65_536)
 _MEMORY = 10  # of L-BFGS
-
-
-@runtime_checkable
-class Objective(Protocol):
-    """What every solver needs: ``F(X) = mean over comparisons of f(near, far)``.
-
-    Points X and gradients are float64 of shape (n_objects, n_components), here and in all that builds on this.
-    """
-
-    n_objects: int
-    n_components: int
-    n_comparisons: int
-
-    def value(self, X: np.ndarray) -> float:
-        """F(X)."""
-
-    def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
-        """F(X) and its gradient."""
-
-    def error(self, X: np.ndarray) -> float:
-        """Weighted fraction of comparisons without near < far; ties and NaN count as errors."""
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """A point with value and gradient over all comparisons or a part, for `svrg_pass`."""
-
-    X: np.ndarray  # float64, shape (n_objects, n_components)
-    value: float  # at X, of the same comparisons
-    gradient: np.ndarray  # of the shape of X
-    slopes: Any  # private to the objective
-
-
-@runtime_checkable
-class StochasticObjective(Objective, Protocol):
-    """What stochastic solvers need: full gradients, and passes of `n_steps` single-comparison steps.
-
-    A pass starts at X and returns the point after its last step. Step t draws its comparison from `seed` and t alone,
-    and `first` is the number of steps already taken with this seed: a pass may be run in pieces.
-    """
-
-    def snapshot(self, X: np.ndarray) -> Snapshot:
-        """Full gradient at X, remembered for `svrg_pass`."""
-
-    def svrg_pass(
-        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
-    ) -> np.ndarray:
-        """Variance-reduced steps ``X <- X - step (grad f_p(X) - grad f_p(S) + g)``; the snapshot holds S and g."""
-
-    def sgd_pass(
-        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0, power: float = 1
-    ) -> np.ndarray:
-        """Plain stochastic steps; step t has size ``step / (1 + decay * t) ** power``, t counted from `first`."""
-
-    def adagrad_pass(
-        self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
-    ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Steps adapted to each object by its squared pulls so far, `memory` (n_objects,): X, memory, mean loss."""
-
-
-@runtime_checkable
-class SampledObjective(StochasticObjective, Protocol):
-    """What the default solver prefers: random parts of the data, and a unit of progress."""
-
-    def subset(self, size: int, rng: np.random.Generator) -> SampledObjective:
-        """The objective of random comparisons in memory; fewer, or all, where `size` would not fit or not pay."""
-
-    def value_at_zero(self) -> float:
-        """The objective when all points are equal: the unit of progress."""
-
-
-@runtime_checkable
-class GrowingObjective(StochasticObjective, Protocol):
-    """What growing snapshots need: gradients of a part of the comparisons, and steps that know which part."""
-
-    def part_snapshot(self, X: np.ndarray, known: np.ndarray, new: np.ndarray) -> tuple[Snapshot, np.ndarray]:
-        """Snapshot of the rows `known` and `new`, and the gradient of `known` alone (zeros if there are none)."""
-
-    def mixed_pass(
-        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
-    ) -> tuple[np.ndarray, int]:
-        """As `svrg_pass`, with plain steps for comparisons not covered; also how many steps were reduced."""
-
-
-@runtime_checkable
-class SmoothableObjective(Objective, Protocol):
-    """An objective whose loss has a smooth surrogate."""
-
-    loss: Loss
-
-    def smoothed(self, width: float) -> SmoothableObjective:
-        """The same objective with kinks of its loss rounded to a width (see `Loss.smoothed`)."""
-
-
-@runtime_checkable
-class SplittableObjective(Objective, Protocol):
-    """An objective of which some comparisons can be held out."""
-
-    loss: Loss
-
-    def split(self, fraction: float, rng: np.random.Generator) -> tuple[Objective, Objective]:
-        """Training and held-out part (about `fraction`): no question is in both, every object is in the first."""
-
-
-@runtime_checkable
-class GuidingObjective(SampledObjective, SmoothableObjective, Protocol):
-    """What the guide of the default solver needs: small problems in memory, with other losses and dimensions."""
-
-    n_columns: int
-    pays_in_one_call: bool  # whether `descend` pays
-
-    def subset(self, size: int, rng: np.random.Generator) -> GuidingObjective: ...
-
-    def smoothed(self, width: float) -> GuidingObjective: ...
-
-    def with_loss(self, loss: Loss, n_components: int) -> GuidingObjective:
-        """The same comparisons with another loss, in another dimension."""
-
-    def best_places(self, X: np.ndarray, places: np.ndarray, order: np.ndarray, least: float) -> tuple[np.ndarray, int]:
-        """Points of a line after `nearer.kernels.best_places`, and how many moved by more than `least`."""
-
-    def descend(self, X: np.ndarray, least: float, patience: int, most: int) -> tuple[np.ndarray, float, int]:
-        """L-BFGS in one compiled call on one thread, for many small problems; see `nearer.kernels.descend`."""
-
-
-@runtime_checkable
-class GramObjective(SmoothableObjective, Protocol):
-    """What the convex solver needs: the same loss as a function of a Gram matrix."""
-
-    def smoothed(self, width: float) -> GramObjective: ...
-
-    def gram_value_and_gradient(self, K: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Value and gradient at a Gram matrix (n, n), and d loss / d near (n_comparisons,), not weighted."""
-
-    def gram_dual(self, slopes: np.ndarray) -> float:
-        """Dual value of the convex problem at slopes (n_comparisons,); see `Loss.dual`."""
 
 
 @dataclass(frozen=True)
@@ -199,27 +45,7 @@ class Block:
     stop: int
 
 
-class BaseObjective:
-    """Loss and shape of the points."""
-
-    def __init__(self, loss: str | Loss, n_components: int, n_objects: int, n_comparisons: int):
-        self.n_components = int(n_components)
-        self.n_objects = int(n_objects)
-        self.n_comparisons = int(n_comparisons)
-        self.loss = get_loss(loss).resolve(self.n_components)
-
-    def value_at_zero(self) -> float:
-        return float(self.loss.terms(0.0, 0.0)[0])
-
-    def _points(self, X: np.ndarray) -> np.ndarray:
-        """X as the kernels need it: float64, C-contiguous, writeable; copied only if necessary."""
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        if X.shape != (self.n_objects, self.n_components):
-            raise ValueError(f"points: got shape {X.shape}, expected ({self.n_objects}, {self.n_components})")
-        return X if X.flags.writeable else X.copy()
-
-
-class BlockObjective(BaseObjective, SampledObjective):
+class BlockObjective(Objective):
     """Passes over blocks of comparisons, summed in their order: the same bits on any number of threads."""
 
     def __init__(
@@ -358,7 +184,7 @@ if hasattr(os, "register_at_fork"):  # threads do not survive a fork
     os.register_at_fork(after_in_child=worker_pool.cache_clear)
 
 
-class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, GuidingObjective, GramObjective):
+class LocalObjective(BlockObjective):
     """The objective of comparisons in memory.
 
     The result does not depend on `n_jobs`, the number of threads (None: all cores).
@@ -370,7 +196,7 @@ class LocalObjective(BlockObjective, GrowingObjective, SplittableObjective, Guid
         self.n_columns = comparisons.shape[1]
         self._index = frozen(comparisons.index)
         check_inside(self._index, self.n_objects)
-        self._scale = _UNWEIGHTED
+        self._scale = UNWEIGHTED
         if comparisons.weights is not None:
             relative = np.asarray(comparisons.weights, dtype=np.float64) / comparisons.weights.max()
             # Mean one; equal weights become exactly one.
@@ -487,108 +313,3 @@ def block_bounds(n_comparisons: int, n_objects: int) -> list[tuple[int, int]]:
     some, many = (min(n_comparisons // max(least, 8 * n_objects), most) for most, least in (_SOME, _MANY))
     cuts = np.linspace(0, n_comparisons, max(some, many, 1) + 1).astype(int).tolist()
     return list(itertools.pairwise(cuts))
-
-
-class BlockSource(Protocol):
-    """Comparisons that can be read repeatedly, block by block; `nearer.io.BlockReader` is one."""
-
-    n_comparisons: int
-    n_columns: int
-    has_weights: bool
-    total_weight: float
-
-    def blocks(self, size: int) -> Iterator[Comparisons]:
-        """All comparisons in order, `size` in a block; the last may hold fewer."""
-
-    def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
-        """All comparisons once, in blocks of about `size` whose order is random."""
-
-
-class StreamedObjective(BlockObjective):
-    """The objective of comparisons that are read block by block in every pass.
-
-    Stochastic passes draw from blocks in random order, as many steps from each as it is long.
-
-    Parameters
-    ----------
-    source : BlockSource
-        From `nearer.io.open_blocks`.
-    loss : str or Loss
-    n_components, n_objects : int
-    n_jobs : int or None
-        Threads; None means all cores. The result does not depend on it.
-    block_size : int or None
-        Comparisons in a block; None means four per object, between 2^18 and 2^22.
-    max_in_memory : int or None
-        Most comparisons that `subset` may hold in memory; None means eight per coordinate of a map, at least 2^20.
-    """
-
-    def __init__(
-        self,
-        source: BlockSource,
-        loss: str | Loss,
-        n_components: int,
-        n_objects: int,
-        n_jobs: int | None = None,
-        block_size: int | None = None,
-        max_in_memory: int | None = None,
-    ):
-        super().__init__(loss, n_components, n_objects, source.n_comparisons, n_jobs)
-        self.source = source
-        self.block_size = int(np.clip(4 * self.n_objects, 1 << 18, 1 << 22)) if block_size is None else int(block_size)
-        per_map = max(1 << 20, 8 * self.n_objects * self.n_components)
-        self.max_in_memory = per_map if max_in_memory is None else int(max_in_memory)
-
-    def snapshot(self, X: np.ndarray) -> Snapshot:
-        """Without slopes, which `svrg_pass` computes again."""
-        X = self._points(X).copy()
-        return Snapshot(X, *self.value_and_gradient(X), None)
-
-    def subset(self, size: int, rng: np.random.Generator) -> LocalObjective:
-        """At most `max_in_memory` comparisons, drawn evenly from all blocks without replacement."""
-        size = min(size, self.max_in_memory, self.n_comparisons)
-        index = np.empty((size, self.source.n_columns), dtype=np.int32)
-        weights = np.empty(size) if self.source.has_weights else None
-        heaviest, most = index[:0], 0.0
-        taken, passed = 0, 0
-        for block in self.source.blocks(self.block_size):
-            passed += len(block)
-            upto = round(size * passed / self.n_comparisons)
-            rows = np.sort(rng.choice(len(block), upto - taken, replace=False, shuffle=False))
-            index[taken:upto] = block.index[rows]
-            if weights is not None and block.weights is not None:
-                weights[taken:upto] = block.weights[rows]
-                if block.weights.max() > most:
-                    row = int(np.argmax(block.weights))
-                    heaviest, most = block.index[row], float(block.weights[row])
-            taken = upto
-        if weights is not None and not weights.any():  # weights of zero only: nothing to learn from
-            index[-1], weights[-1] = heaviest, most
-        part = Comparisons(index, n_objects=self.n_objects, weights=weights)
-        return LocalObjective(part, self.loss, self.n_components, self.n_jobs)
-
-    def _blocks(self) -> Iterator[Block]:
-        yield from map(self._block, self.source.blocks(self.block_size))
-
-    def _draws(self, n_steps: int, seed: int, first: int) -> Iterator[tuple[Block, tuple[int, int, int]]]:
-        done, rng = 0, np.random.default_rng([seed, first])
-        while done < n_steps:
-            for block in self.source.shuffled_blocks(self.block_size, rng):
-                steps = min(len(block), n_steps - done)
-                yield self._block(block), (int(seed), first + done, steps)
-                done += steps
-                if done == n_steps:
-                    return
-
-    def _slopes(self, block: Block, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
-        d_near, d_far = np.empty((2, len(block.index)))
-        self._gradient_sum(self._kernels.gradient_block, [block], snapshot.X, d_near, d_far)
-        return d_near, d_far
-
-    def _block(self, read: Comparisons) -> Block:
-        """A block whose weights have mean one over all data."""
-        check_inside(read.index, self.n_objects)
-        scale = _UNWEIGHTED
-        if read.weights is not None:
-            scale = frozen(read.weights * (self.n_comparisons / self.source.total_weight))
-        return Block(read.index, scale, 0, len(read))

@@ -1,0 +1,122 @@
+"""The objective of comparisons that are read from disk in every pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from nearer.data import Comparisons
+from nearer.data.coded import frozen
+from nearer.kernels import check_inside
+from nearer.losses import Loss
+from nearer.objective.interface import Snapshot
+from nearer.objective.local import UNWEIGHTED, Block, BlockObjective, LocalObjective
+
+__all__ = ["BlockSource", "StreamedObjective"]
+
+
+class BlockSource(Protocol):
+    """Comparisons that can be read repeatedly, block by block; `nearer.io.BlockReader` is one."""
+
+    n_comparisons: int
+    n_columns: int
+    has_weights: bool
+    total_weight: float
+
+    def blocks(self, size: int) -> Iterator[Comparisons]:
+        """All comparisons in order, `size` in a block; the last may hold fewer."""
+
+    def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
+        """All comparisons once, in blocks of about `size` whose order is random."""
+
+
+class StreamedObjective(BlockObjective):
+    """The objective of comparisons that are read block by block in every pass.
+
+    Stochastic passes draw from blocks in random order, as many steps from each as it is long.
+
+    Parameters
+    ----------
+    source : BlockSource
+        From `nearer.io.open_blocks`.
+    loss : str or Loss
+    n_components, n_objects : int
+    n_jobs : int or None
+        Threads; None means all cores. The result does not depend on it.
+    block_size : int or None
+        Comparisons in a block; None means four per object, between 2^18 and 2^22.
+    max_in_memory : int or None
+        Most comparisons that `subset` may hold in memory; None means eight per coordinate of a map, at least 2^20.
+    """
+
+    def __init__(
+        self,
+        source: BlockSource,
+        loss: str | Loss,
+        n_components: int,
+        n_objects: int,
+        n_jobs: int | None = None,
+        block_size: int | None = None,
+        max_in_memory: int | None = None,
+    ):
+        super().__init__(loss, n_components, n_objects, source.n_comparisons, n_jobs)
+        self.source = source
+        self.block_size = int(np.clip(4 * self.n_objects, 1 << 18, 1 << 22)) if block_size is None else int(block_size)
+        per_map = max(1 << 20, 8 * self.n_objects * self.n_components)
+        self.max_in_memory = per_map if max_in_memory is None else int(max_in_memory)
+
+    def snapshot(self, X: np.ndarray) -> Snapshot:
+        """Without slopes, which `svrg_pass` computes again."""
+        X = self._points(X).copy()
+        return Snapshot(X, *self.value_and_gradient(X), None)
+
+    def subset(self, size: int, rng: np.random.Generator) -> LocalObjective:
+        """At most `max_in_memory` comparisons, drawn evenly from all blocks without replacement."""
+        size = min(size, self.max_in_memory, self.n_comparisons)
+        index = np.empty((size, self.source.n_columns), dtype=np.int32)
+        weights = np.empty(size) if self.source.has_weights else None
+        heaviest, most = index[:0], 0.0
+        taken, passed = 0, 0
+        for block in self.source.blocks(self.block_size):
+            passed += len(block)
+            upto = round(size * passed / self.n_comparisons)
+            rows = np.sort(rng.choice(len(block), upto - taken, replace=False, shuffle=False))
+            index[taken:upto] = block.index[rows]
+            if weights is not None and block.weights is not None:
+                weights[taken:upto] = block.weights[rows]
+                if block.weights.max() > most:
+                    row = int(np.argmax(block.weights))
+                    heaviest, most = block.index[row], float(block.weights[row])
+            taken = upto
+        if weights is not None and not weights.any():  # weights of zero only: nothing to learn from
+            index[-1], weights[-1] = heaviest, most
+        part = Comparisons(index, n_objects=self.n_objects, weights=weights)
+        return LocalObjective(part, self.loss, self.n_components, self.n_jobs)
+
+    def _blocks(self) -> Iterator[Block]:
+        yield from map(self._block, self.source.blocks(self.block_size))
+
+    def _draws(self, n_steps: int, seed: int, first: int) -> Iterator[tuple[Block, tuple[int, int, int]]]:
+        done, rng = 0, np.random.default_rng([seed, first])
+        while done < n_steps:
+            for block in self.source.shuffled_blocks(self.block_size, rng):
+                steps = min(len(block), n_steps - done)
+                yield self._block(block), (int(seed), first + done, steps)
+                done += steps
+                if done == n_steps:
+                    return
+
+    def _slopes(self, block: Block, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
+        d_near, d_far = np.empty((2, len(block.index)))
+        self._gradient_sum(self._kernels.gradient_block, [block], snapshot.X, d_near, d_far)
+        return d_near, d_far
+
+    def _block(self, read: Comparisons) -> Block:
+        """A block whose weights have mean one over all data."""
+        check_inside(read.index, self.n_objects)
+        scale = UNWEIGHTED
+        if read.weights is not None:
+            scale = frozen(read.weights * (self.n_comparisons / self.source.total_weight))
+        return Block(read.index, scale, 0, len(read))

@@ -1,0 +1,172 @@
+"""The file from which a fit is resumed."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import nearer
+from nearer.archive import Arrays, as_json, from_json, read_archive, write_archive
+from nearer.io import FileFormatError, atomic_write
+from nearer.io.files import refuse_dangling, refuse_irregular
+from nearer.solvers.run import BestHeldOut, Run
+from nearer.solvers.solver import Solver
+from nearer.solvers.state import History, HistoryRow, State
+from nearer.warning_types import ReproducibilityWarning
+
+__all__ = ["Checkpoint", "Slot"]
+
+_KIND = "checkpoint"
+_FORMAT = 2
+_CONTENT = ("about", "setting", "starts", "runs")
+_SHARE = 0.1  # most of the time that writing may take
+_LIMITS = ("max_epochs", "max_seconds")  # a resumed run may have other ones
+_SAME = 1e-10  # relative; another processor or order of rows changes the last digits of the objective
+
+
+class Checkpoint:
+    """The state of every start of a fit, in a file that is replaced after an epoch.
+
+    Epochs are skipped so that writing takes at most a tenth of the time. An existing file raises FileExistsError unless
+    `resume`, and FileFormatError if it is damaged or of another version.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], resume: bool = False):
+        self.path = os.fspath(path)
+        refuse_irregular(path)
+        refuse_dangling(path)
+        if not Path(path).absolute().parent.is_dir():
+            raise FileNotFoundError(f"checkpoint: {self.path}: the folder {Path(path).parent} does not exist")
+        self.about: dict[str, Any] = {}  # identifies the fit
+        self.setting: dict[str, Any] = {}  # of the objective, set before `begin`
+        self.starts: list[np.ndarray] = []
+        self.runs: list[Run] = []  # one for each start
+        self._lock = threading.Lock()
+        self._not_before = 0.0
+        if os.path.exists(path):
+            if not resume:
+                raise FileExistsError(
+                    f"checkpoint: {self.path} exists already: go on from it with resume=True, or remove it"
+                )
+            self.about, self.setting, self.starts, self.runs = _read(self.path)
+
+    @property
+    def found(self) -> bool:
+        """Whether there is something to resume."""
+        return bool(self.runs)
+
+    def begin(
+        self,
+        objective: Any,
+        solver: Solver,
+        starts: Sequence[np.ndarray],
+        generators: Sequence[np.random.Generator],
+        others: dict[str, Any],
+    ) -> list[np.ndarray]:
+        """Record the starts, or check that those in the file are of the same fit; the starts and generators to use."""
+        about = {
+            "n_components": objective.n_components, "loss": repr(objective.loss), "n_init": len(starts), **others,
+            "objects in comparisons": objective.n_objects, "comparisons": objective.n_comparisons,
+            "solver": type(solver).__name__,
+        }  # fmt: skip
+        own = solver.get_params(deep=False)
+        about |= {f"solver: {name}": repr(value) for name, value in own.items() if name not in _LIMITS}
+        if not self.found:
+            self.about = {**about, "objective at the start": objective.value(starts[0])}
+            self.starts, self.runs = list(starts), [Run(rng.bit_generator.state) for rng in generators]
+            self._write()
+            return self.starts
+        for name, expected in about.items():
+            if self.about.get(name) != expected:
+                self._refuse(f"{name}: got {self.about.get(name)}, expected {expected}")
+        at_start, value = self.about["objective at the start"], objective.value(self.starts[0])
+        if not abs(at_start - value) <= _SAME * abs(value):
+            self._refuse(f"objective at the start: got {at_start!r}, expected {value!r}: the comparisons are others")
+        if at_start != value:
+            warnings.warn(
+                f"checkpoint: {self.path}: the objective differs in its last digits, as on another processor or with "
+                "rows in another order; the end will not be the same bit for bit",
+                ReproducibilityWarning,
+                stacklevel=5,
+            )
+        for rng, run in zip(generators, self.runs, strict=True):
+            rng.bit_generator.state = run.rng_at_start
+        return self.starts
+
+    def keep(self, number: int, run: Run, always: bool) -> None:
+        """Write the run of a start to the file: always, or if it is time to."""
+        with self._lock:
+            self.runs[number] = run
+            if always or time.perf_counter() >= self._not_before:
+                self._write()
+
+    def _refuse(self, difference: str) -> None:
+        raise ValueError(
+            f"checkpoint: {self.path} is of another fit: {difference}. Give the same data and parameters as then, or "
+            "another file"
+        )
+
+    def _write(self) -> None:
+        started = time.perf_counter()
+        arrays: Arrays = {}
+        runs = [_plain(run) for run in self.runs]
+        header = {name: as_json({**vars(self), "runs": runs}[name], arrays) for name in _CONTENT}
+        try:
+            with atomic_write(self.path, force=True) as file:
+                write_archive(file, _KIND, _FORMAT, header, arrays)
+        except OSError as error:
+            raise OSError(error.errno, f"checkpoint cannot be written: {error.strerror}", self.path) from error
+        now = time.perf_counter()
+        self._not_before = now + (now - started) * (1 / _SHARE - 1)
+
+
+class Slot:
+    """The place of one start in a checkpoint."""
+
+    def __init__(self, checkpoint: Checkpoint, number: int):
+        self._checkpoint, self._number = checkpoint, number
+
+    @property
+    def run(self) -> Run:
+        return self._checkpoint.runs[self._number]
+
+    def keep(self, run: Run, always: bool) -> None:
+        self._checkpoint.keep(self._number, replace(run), always)
+
+
+def _plain(run: Run) -> dict[str, Any]:
+    """A run as nested dicts and lists."""
+    held_out, state = run.held_out and vars(run.held_out), run.state and vars(run.state)
+    return {**vars(run), "state": state, "history": run.history.to_dict(), "held_out": held_out}
+
+
+def _run_from(plain: dict[str, Any]) -> Run:
+    """The run that `_plain` made plain."""
+    columns, held_out, state = (plain[name] for name in ("history", "held_out", "state"))
+    history = History(HistoryRow(**dict(zip(columns, row))) for row in zip(*columns.values()))
+    parts = {"held_out": held_out and BestHeldOut(**held_out), "state": state and State(**state), "history": history}
+    return Run(**{**plain, **parts})
+
+
+def _read(path: str) -> tuple[dict[str, Any], dict[str, Any], list[np.ndarray], list[Run]]:
+    try:
+        with open(path, "rb") as file:
+            header, arrays = read_archive(file, _KIND, _FORMAT)
+        written, here = header["written_by"], f"nearer {nearer.__version__}"
+        if written != here:
+            raise FileFormatError(f"was written by {written}, and this is {here}, which may compute otherwise")
+        about, setting, starts, runs = (from_json(header[name], arrays) for name in _CONTENT)
+        return about, setting, starts, [_run_from(run) for run in runs]
+    except FileFormatError as error:
+        raise FileFormatError(f"checkpoint: {path}: {error}") from error
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise FileFormatError(f"checkpoint: {path}: does not hold what a checkpoint must ({reason})") from error

@@ -1,0 +1,133 @@
+"""The ridge penalty that keeps few comparisons from being overfitted, chosen on held-out ones."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nearer.solvers.lbfgs import Descent, descend
+from nearer.solvers.sgd import adaptive_start
+from nearer.solvers.state import Progress, State
+
+__all__ = ["Ridge", "choose_penalty", "penalty_is_needed"]
+
+_LEAST_TO_SPLIT, _VERY_FEW = 50, 1000  # least comparisons; for a heavy-tailed loss, which seldom needs one, the second
+_HELD_OUT, _OF_VERY_FEW = 0.1, 0.2  # fraction held out
+_ENOUGH_HELD_OUT, _MOST_SPLITS = 500, 5  # splits are repeated until this number is held out in total
+_PENALTIES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+_FIRST = 3  # where the search begins
+_BY_CHANCE = 1.0  # standard errors
+
+
+class Ridge:
+    """An objective plus ``penalty * mean |x_i|^2``."""
+
+    def __init__(self, objective: Any, penalty: float):
+        self.objective = objective
+        self.n_comparisons = objective.n_comparisons
+        self.strength = penalty / objective.n_objects
+
+    def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = self.objective.value_and_gradient(X)
+        return value + self.strength * float(np.vdot(X, X)), gradient + 2.0 * self.strength * X
+
+
+def penalty_is_needed(objective: Any, few: float) -> bool:
+    """Whether there are fewer than `few` comparisons per coordinate, but enough to hold some out."""
+    least = _VERY_FEW if objective.loss.heavy_tailed else _LEAST_TO_SPLIT
+    return least <= objective.n_comparisons < few * objective.n_objects * objective.n_components
+
+
+@dataclass
+class _Search:
+    """Maps of training parts, found with one penalty after the other, and their errors on what was held out."""
+
+    parts: list[tuple[Any, Any]]  # training, its kinks smoothed, and held out
+    descent: Descent
+    note: str
+    progress: Progress
+    work: int = 0
+
+    def report(self, state: State) -> None:
+        self.progress(
+            replace(state, n_gradients=self.work + state.n_gradients, provisional=True, finished=None, note=self.note)
+        )
+
+    def reached(self, X: np.ndarray, value: float | None, error: float) -> None:
+        self.report(State(X, value, 0, held_out_error=error))
+
+    def tried(self, place: int, maps: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
+        """Held-out error with a penalty, starting from one map for each part, and the maps found."""
+        found, errors = [], []
+        for (training, held_out), X in zip(self.parts, maps):
+            state = descend(Ridge(training, _PENALTIES[place]), X, self.descent, self.report)
+            self.work += state.n_gradients
+            found.append(state.X)
+            errors.append(held_out.error(state.X))
+        error = math.fsum(errors) / len(self.parts)
+        self.reached(state.X, state.value, error)
+        return error, found
+
+
+def choose_penalty(
+    objective: Any,
+    X: np.ndarray,
+    rng: np.random.Generator,
+    descent: Descent,
+    warm_up: tuple[float, float],
+    smoothing: float,
+    progress: Progress,
+) -> tuple[float, np.ndarray, str, int]:
+    """The penalty, a map found with it from X (n, d), what was done, and the gradients that took.
+
+    Penalties grow from a middle one until the held-out error exceeds the lowest by a standard error. If none is better,
+    or the loss is heavy-tailed, they then fall while the error does not rise (heavy-tailed: by more than a standard
+    error). `warm_up` has passes and step of AdaGrad.
+    """
+    n = objective.n_comparisons
+    share = _HELD_OUT if n >= _VERY_FEW else _OF_VERY_FEW
+    splits = min(math.ceil(_ENOUGH_HELD_OUT / (share * n)), _MOST_SPLITS)
+    parted = [objective.split(share, rng) for _ in range(splits)]
+    times = f"{splits} x " if splits > 1 else ""
+    note = f"AdaGrad, {warm_up[0]:g} passes over {times}{parted[0][0].n_comparisons:,} comparisons; "
+    eased = [(part.smoothed(smoothing) if smoothing > 0 else part, held_out) for part, held_out in parted]
+    search = _Search(eased, descent, note, progress)
+    seed = int(rng.integers(2**63))
+    maps = []
+    for part, _ in parted:
+        start = X
+        if warm_up[0] > 0:
+            state = adaptive_start(part, X, *warm_up, seed, search.report)
+            search.work += state.n_gradients
+            start = state.X
+        maps.append(start)
+    lowest, first = search.tried(_FIRST, maps)
+    chosen, best = _FIRST, first
+    n_held_out = sum(held_out.n_comparisons for _, held_out in parted)
+
+    def by_chance() -> float:
+        return _BY_CHANCE * math.sqrt(lowest * (1.0 - lowest) / min(n_held_out, n))
+
+    maps = first
+    for stronger in range(_FIRST + 1, len(_PENALTIES)):
+        error, maps = search.tried(stronger, maps)
+        if error < lowest:
+            chosen, best, lowest = stronger, maps, error
+        elif not error <= lowest + by_chance():
+            break
+    heavy = objective.loss.heavy_tailed
+    if chosen == _FIRST or heavy:
+        maps = first
+        worse = by_chance() if heavy else 0.0
+        for weaker in range(_FIRST - 1, -1, -1):
+            error, maps = search.tried(weaker, maps)
+            if not error <= lowest + worse:
+                break
+            chosen, lowest = weaker, min(error, lowest)
+    # Continue from the more strongly regularised map; the others overfit the training part.
+    search.note += f"penalty {_PENALTIES[chosen]:g} chosen by {times}{parted[0][1].n_comparisons:,} held out; "
+    search.reached(best[0], eased[0][0].value(best[0]), lowest)
+    return _PENALTIES[chosen], best[0], search.note, search.work
