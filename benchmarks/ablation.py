@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +21,7 @@ from nearer import OrdinalEmbedding
 from nearer.datasets import SyntheticData, make_comparisons, make_points
 from nearer.losses import loss_names
 from nearer.metrics import comparison_error
-from nearer.solvers import LBFGS, SBB, SVRG, Auto, Solver
-from nearer.solvers.base import SolverState
+from nearer.solvers import LBFGS, SBB, SVRG, Auto, Progress, Solver, State
 
 
 def _all_data_begin(row: Any, state: Any) -> bool:
@@ -34,8 +33,8 @@ def _all_data_begin(row: Any, state: Any) -> bool:
 class SmallStart(Auto):
     """The default solver from a start a hundred times smaller; the losses set the scale of a map to about one."""
 
-    def epochs(self, objective: Any, X0: np.ndarray, rng: np.random.Generator) -> Iterator[SolverState]:
-        return super().epochs(objective, 0.01 * X0, rng)
+    def init(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, progress: Progress) -> State:
+        return super().init(objective, 0.01 * X0, rng, progress)
 
 
 VARIANTS: dict[str, tuple[Callable[[], Solver], dict[str, Any]]] = {

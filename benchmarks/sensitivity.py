@@ -25,7 +25,7 @@ from nearer.datasets import SyntheticData, make_comparisons, make_points
 from nearer.losses import loss_names
 from nearer.objective import LocalObjective
 from nearer.solvers import SBB, SVRG, Constant, StepSize
-from nearer.solvers.curvature import curvature_along_gradient
+from nearer.solvers.step_sizes import curvature_along_gradient
 
 BUDGET = 66
 FACTORS = tuple(float(f) for f in 10.0 ** np.arange(-1.5, 1.75, 0.5))

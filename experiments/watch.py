@@ -12,6 +12,7 @@ import numpy as np
 from experiments.methods import ABLATED, Settings, make_solver
 from nearer.objective import LocalObjective, Snapshot
 from nearer.solvers.convex import Convex, points_from_gram
+from nearer.solvers.state import no_progress
 
 Look = Callable[[np.ndarray, int], Any]
 """Called with a point (n, d) and the gradients spent so far, clock stopped; a true value ends the run."""
@@ -179,9 +180,9 @@ def follow(
     start = time.perf_counter()
     if isinstance(solver, Convex):
         # The points are for looking at alone; the method itself goes from one Gram matrix to the next.
-        for K, _, work, *_ in solver.iterate(objective, X0 @ X0.T):
-            if watched.aside(lambda: look(points_from_gram(K, objective.n_components), work)):  # noqa: B023
-                break
+        state = solver.init(objective, X0, np.random.default_rng(seed), no_progress)
+        while not watched.aside(look, points_from_gram(state.memory["K"], objective.n_components), state.n_gradients):
+            state = solver.advance(objective, state)
     else:
         with contextlib.suppress(Enough):
             solver.solve(watched, X0, np.random.default_rng(seed), callbacks=[watched.show])

@@ -134,7 +134,7 @@ def check_all():
         nearer.load("saved.nearer")
     for name in ("resume.checkpoint", "cluster.checkpoint"):
         if Path(name).exists():
-            from nearer.solvers.starts import Checkpoint
+            from nearer.solvers.checkpoint import Checkpoint
 
             assert Checkpoint(name, resume=True).found
 

@@ -37,7 +37,7 @@ from nearer.metrics import comparison_accuracy, log_loss, procrustes_distance, w
 from nearer.reports import Report, Scores, worst_violations
 from nearer.reports.page import load_thumbnails
 from nearer.solvers import GD, LBFGS, SGD, SVRG, Auto
-from nearer.solvers.starts import Checkpoint
+from nearer.solvers.checkpoint import Checkpoint
 
 DOCUMENTED = (ValueError, OSError, NotFittedError)
 ROWS = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3], [2, 3, 0], [4, 0, 1], [1, 4, 2]])

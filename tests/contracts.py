@@ -42,14 +42,12 @@ def assert_same_objective(objective, local, X):
         objective.value(np.zeros((2, 2)))
 
 
-def assert_follows(cls, *protocols):
-    """Every method of the protocols, with their own signature and with documentation."""
-    for protocol in protocols:
-        for name in dir(protocol):
-            if name.startswith("_"):
-                continue
-            method, declared = getattr(cls, name), getattr(protocol, name)
-            assert inspect.isfunction(method), name
-            mine, theirs = inspect.signature(method), inspect.signature(declared)
-            assert list(mine.parameters.values()) == list(theirs.parameters.values()), name
-            assert inspect.getdoc(method) or inspect.getdoc(declared), name
+def assert_follows(cls, interface):
+    """Every public method of the interface has its signature and documentation."""
+    for name, declared in inspect.getmembers(interface, inspect.isfunction):
+        if name.startswith("_"):
+            continue
+        method = getattr(cls, name)
+        mine, theirs = inspect.signature(method), inspect.signature(declared)
+        assert list(mine.parameters.values()) == list(theirs.parameters.values()), name
+        assert inspect.getdoc(method) or inspect.getdoc(declared), name

@@ -16,7 +16,7 @@ from nearer import OrdinalEmbedding, kernels
 from nearer.losses import CustomLoss, get_loss
 from nearer.objective import LocalObjective, StreamedObjective
 from nearer.solvers import SVRG, get_solver
-from nearer.solvers.guide import _descent
+from nearer.solvers.lbfgs import Descent, descend
 from problems import FORMS, MemorySource, noisy_problem, random_problem
 
 
@@ -106,9 +106,10 @@ def test_a_guide_does_not_compile_more_for_it_than_it_gains():
     own = LocalObjective(problem.objective.comparisons, OwnLogistic(), 2, n_jobs=1)
     assert problem.objective.pays_in_one_call
     assert not own.pays_in_one_call
-    *_, long = _descent(own, problem.X, 1e-3, 3)
-    [short] = _descent(problem.objective, problem.X, 1e-3, 3)
-    assert long.value == pytest.approx(short.value, rel=1e-9)
+    unit = own.value_at_zero()
+    long = descend(own, problem.X, Descent(tol=1e-3, patience=3, unit=unit))
+    _, short, _ = problem.objective.descend(problem.X, 1e-3 * unit, 3, 100)
+    assert long.value == pytest.approx(short, rel=1e-9)
 
 
 def test_growing_snapshots_take_it():

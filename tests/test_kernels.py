@@ -10,7 +10,7 @@ import oracles
 from nearer import kernels
 from nearer.losses import CKLLoss, TSTELoss, get_loss
 from nearer.solvers import LBFGS
-from nearer.solvers.batch import descend
+from nearer.solvers.lbfgs import Descent, descend
 from problems import FORMS, random_problem
 
 LOSSES = oracles.LOSSES
@@ -188,7 +188,7 @@ def test_a_compiled_descent_takes_the_steps_of_the_solver_on_the_oracle(loss, fo
             return oracles.value(*problem.oracle, X), oracles.gradient(*problem.oracle, X)
 
     unit = objective.value_at_zero()
-    *_, expected = descend(Oracle(), problem.X, 3e-3, unit, 3)
+    expected = descend(Oracle(), problem.X, Descent(tol=3e-3, patience=3, unit=unit))
     X, value, evaluations = objective.descend(problem.X, 3e-3 * unit, 3, 100)
     assert evaluations * objective.n_comparisons == expected.n_gradients
     assert value == pytest.approx(expected.value, rel=1e-6)

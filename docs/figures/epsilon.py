@@ -8,7 +8,7 @@ from _common import PALETTE, panels, save
 from nearer import Comparisons
 from nearer.objective import LocalObjective
 from nearer.solvers import SBB, SVRG
-from nearer.solvers.curvature import curvature_along_gradient
+from nearer.solvers.step_sizes import curvature_along_gradient
 
 figure, (left, right) = panels(2, width=4.6, sharey=True)
 relative = np.geomspace(0.01, 100.0, 9)

@@ -19,7 +19,9 @@ from nearer import kernels
 from nearer.cli.fit import Interrupt, Watch
 from nearer.cli.output import Say
 from nearer.coordinates import read_embedding
-from nearer.solvers.starts import Checkpoint, in_threads
+from nearer.solvers.checkpoint import Checkpoint
+from nearer.solvers.multistart import in_threads
+from nearer.solvers.run import check_stop
 from warm import Warm
 
 ENDLESS = ("--solver", "svrg-sbb", "--max-epochs", "100000000", "--tol", "0")
@@ -183,6 +185,7 @@ class Endless:
         self.begun.set()
         try:
             while True:
+                check_stop()
                 time.sleep(0.01)
         finally:
             self.ended.set()

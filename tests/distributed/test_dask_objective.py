@@ -10,7 +10,7 @@ import pytest
 from contracts import assert_follows, assert_same_objective
 from nearer.distributed import DaskObjective, open_data
 from nearer.distributed.dask_objective import plan_steps, split
-from nearer.objective import LocalObjective, SampledObjective, Snapshot
+from nearer.objective import LocalObjective, Objective, Snapshot
 from nearer.solvers import SVRG, get_solver
 from nearer.warning_types import PerformanceWarning
 from oracles import LOSSES
@@ -35,7 +35,7 @@ def test_equals_local(client, loss, form):
 
 
 def test_signatures_are_those_of_the_protocols():
-    assert_follows(DaskObjective, SampledObjective)
+    assert_follows(DaskObjective, Objective)
 
 
 @pytest.mark.parametrize("options", [{}, {"hold": False}], ids=["held", "read anew"])

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from nearer.objective import LocalObjective, Snapshot
-from nearer.solvers import BB, GD, LBFGS, SBB, SGD, SVRG, Convex, History, Solver, SolverState, get_solver, solver_names
-from nearer.solvers import base as base_module
+from nearer.solvers import BB, GD, LBFGS, SBB, SGD, SVRG, Convex, History, Solver, State, get_solver, solver_names
+from nearer.solvers import run as run_module
 from problems import noisy_problem, random_problem
 
 
@@ -24,11 +24,16 @@ class Scripted(Solver):
     finish_at: int | None = None
     name = "scripted"
 
-    def epochs(self, objective, X0, rng):
-        for t, value in enumerate(self.values):
-            norm = None if self.grad_norms is None else self.grad_norms[t]
-            finished = "converged: by itself" if t == self.finish_at else None
-            yield SolverState(np.full_like(X0, float(t)), value, 10 * t, None, norm, finished=finished)
+    def init(self, objective, X0, rng, progress):
+        return self._at(0, X0)
+
+    def epoch(self, objective, state, rng):
+        return self._at(state.n_gradients // 10 + 1, state.X)
+
+    def _at(self, t, X):
+        norm = None if self.grad_norms is None else self.grad_norms[t]
+        finished = "converged: by itself" if t == self.finish_at else None
+        return State(np.full_like(X, float(t)), self.values[t], 10 * t, None, norm, finished=finished)
 
 
 class Dummy:
@@ -151,17 +156,18 @@ class FakeTime:
 
 def test_clock_stops_during_callbacks_and_evaluation(monkeypatch):
     clock = FakeTime()
-    monkeypatch.setattr(base_module, "time", clock)
+    monkeypatch.setattr(run_module, "time", clock)
 
     @dataclass
     class Slow(Solver):
         name = "slow"
 
-        def epochs(self, objective, X0, rng):
-            yield SolverState(X0, None, 0)
-            while True:
-                clock.now += 1.0
-                yield SolverState(X0, None, 0)
+        def init(self, objective, X0, rng, progress):
+            return State(X0, None, 0)
+
+        def epoch(self, objective, state, rng):
+            clock.now += 1.0
+            return State(state.X, None, 0)
 
     class SlowDummy(Dummy):
         def value(self, X):
@@ -183,7 +189,7 @@ def test_clock_stops_during_callbacks_and_evaluation(monkeypatch):
 
 def test_clock_stops_while_held_out_comparisons_are_judged(monkeypatch):
     clock = FakeTime()
-    monkeypatch.setattr(base_module, "time", clock)
+    monkeypatch.setattr(run_module, "time", clock)
 
     def slow_error(objective, X):
         clock.now += 700.0
@@ -195,10 +201,12 @@ def test_clock_stops_while_held_out_comparisons_are_judged(monkeypatch):
     class Ticking(Solver):
         name = "ticking"
 
-        def epochs(self, objective, X0, rng):
-            while True:
-                yield SolverState(X0, 1.0, 0)
-                clock.now += 1.0
+        def init(self, objective, X0, rng, progress):
+            return State(X0, 1.0, 0)
+
+        def epoch(self, objective, state, rng):
+            clock.now += 1.0
+            return State(state.X, 1.0, 0)
 
     result = Ticking(max_seconds=3.5, tol=0.0, validation_fraction=0.5).solve(*_ste(), 0)
     assert result.history.column("held_out_error").tolist() == [0.5] * 5
@@ -405,7 +413,5 @@ class Batch:
 
 @pytest.mark.parametrize("name", ["svrg", "svrg-sbb", "sgd"])
 def test_stochastic_solvers_refuse_a_batch_objective(name):
-    with pytest.raises(
-        ValueError, match=r"got Batch, expected StochasticObjective \(it has no adagrad_pass, .*; use another solver"
-    ):
+    with pytest.raises(ValueError, match=r"got Batch, which has no .*_pass; use another solver"):
         get_solver(name).solve(Batch(), np.zeros((9, 3)))

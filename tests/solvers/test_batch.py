@@ -11,9 +11,9 @@ import scipy.optimize
 import oracles
 from nearer import kernels
 from nearer.solvers import GD, LBFGS, SBB, SGD, Constant, Decaying
-from nearer.solvers.base import HistoryRow, SolverState
-from nearer.solvers.batch import _two_loop
-from nearer.solvers.starts import ProgressLines
+from nearer.solvers.lbfgs import _two_loop
+from nearer.solvers.multistart import ProgressLines
+from nearer.solvers.state import HistoryRow, State
 from problems import FORMS, noisy_problem, random_problem
 
 LOSSES = oracles.LOSSES
@@ -168,7 +168,7 @@ def test_progress_lines():
     problem = random_problem("ste")
     stream = io.StringIO()
     monitor = ProgressLines(problem.objective, every=0.0, stream=stream, prefix="run 1")
-    state = SolverState(problem.X, 0.5, 0)
+    state = State(problem.X, 0.5, 0)
     assert monitor(HistoryRow(3, 0, 1.5, 0.5, None, None), state) is None
     monitor(HistoryRow(4, 0, 2.5, 0.25, None, None, train_error=0.125), state)
     first, second = stream.getvalue().splitlines()
@@ -181,5 +181,5 @@ def test_progress_lines_are_sparing():
     stream = io.StringIO()
     monitor = ProgressLines(problem.objective, every=1e6, stream=stream)
     for epoch in range(5):
-        monitor(HistoryRow(epoch, 0, 0.0, 1.0, None, None), SolverState(problem.X, 1.0, 0))
+        monitor(HistoryRow(epoch, 0, 0.0, 1.0, None, None), State(problem.X, 1.0, 0))
     assert len(stream.getvalue().splitlines()) == 1

@@ -12,17 +12,17 @@ from nearer.data import Comparisons
 from nearer.datasets import make_comparisons, make_points
 from nearer.objective import LocalObjective, StreamedObjective
 from nearer.solvers import Auto
-from nearer.solvers.batch import descend
 from nearer.solvers.guide import (
     _best,
     _best_scale,
-    _descent,
+    _Guide,
     _lines,
     _shuffled,
     guided_start,
     main_axes,
     sample_for_guide,
 )
+from nearer.solvers.lbfgs import Descent, descend
 from problems import MemorySource, noisy_problem
 
 
@@ -66,7 +66,10 @@ def test_maps_of_up_to_three_dimensions_are_guided(d, guided):
 @pytest.mark.parametrize("form", ["weighted triplets", "quadruplets"])
 def test_every_state_is_a_map_of_the_right_shape_and_work_never_falls(form, d):
     problem = noisy_problem("hinge", form, d=d)
-    states = list(guided_start(problem.objective, problem.X, np.random.default_rng(0)))
+    states = []
+    X, work = guided_start(problem.objective, problem.X, np.random.default_rng(0), states.append)
+    assert work == states[-1].n_gradients
+    np.testing.assert_array_equal(X, states[-1].X)
     assert all(state.X.shape == (15, d) and state.provisional for state in states)
     assert (np.diff([state.n_gradients for state in states]) >= 0).all()
     last = problem.objective.smoothed(1.0).value(states[-1].X)
@@ -185,14 +188,16 @@ def test_the_best_maps_are_the_lowest_and_each_there_once():
 def test_a_small_descent_is_one_state_and_arrives_where_a_long_one_does():
     problem = noisy_problem("tste")
     unit = problem.objective.value_at_zero()
-    *_, long = descend(problem.objective, problem.X, 1e-3, unit, 3)
-    [state] = _descent(problem.objective, problem.X, 1e-3, 3)
-    assert state.value == pytest.approx(long.value, rel=1e-9)
-    assert state.n_gradients == long.n_gradients
-    assert list(_descent(problem.objective, problem.X, 1e-3, 3, kept={})) == []  # was done before
+    long = descend(problem.objective, problem.X, Descent(tol=1e-3, patience=3, unit=unit))
+    states = []
+    guide = _Guide(np.random.default_rng(0), states.append, 2)
+    value, _ = guide.descent(problem.objective, problem.X, 1e-3, 3)
+    assert value == pytest.approx(long.value, rel=1e-9)
+    assert [state.n_gradients for state in states] == [guide.work] == [long.n_gradients]
     many = LocalObjective(Comparisons(np.tile(problem.objective.comparisons.index, (60, 1))), "tste", 2, n_jobs=1)
     assert not many.pays_in_one_call
-    assert len(list(_descent(many, problem.X, 1e-3, 3))) > 3
+    guide.descent(many, problem.X, 1e-3, 3)
+    assert len(states) > 4
 
 
 def test_more_than_three_dimensions_may_be_guided():

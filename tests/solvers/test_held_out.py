@@ -11,10 +11,10 @@ from nearer import OrdinalEmbedding
 from nearer.data import Comparisons
 from nearer.datasets import make_comparisons, make_points
 from nearer.objective import LocalObjective, StreamedObjective
-from nearer.solvers import LBFGS, Auto, Solver, SolverState, get_solver, solver_names
-from nearer.solvers.auto import _Held
-from nearer.solvers.batch import descend
-from nearer.solvers.starts import best_of_starts
+from nearer.solvers import LBFGS, Auto, Solver, State, get_solver, solver_names
+from nearer.solvers.lbfgs import Descent
+from nearer.solvers.multistart import best_of_starts
+from nearer.solvers.penalty import Ridge
 from problems import MemorySource, noisy_problem
 
 
@@ -42,15 +42,21 @@ class Line:
 @dataclass
 class Counting(Solver):
     provisional_until: int = 0
-    other_until: int = 0
+    inside_until: int = 0
     max_epochs: int = 100
     tol: float = 0.0
     name = "counting"
 
-    def epochs(self, objective, X0, rng):
-        for t in range(200):
-            early = {"provisional": t < self.provisional_until, "other_loss": t < self.other_until}
-            yield SolverState(np.array([[float(t)], [0.0]]), 100.0 - t, t, **early)
+    def init(self, objective, X0, rng, progress):
+        for t in range(self.inside_until):
+            progress(self._at(t))
+        return self._at(self.inside_until)
+
+    def epoch(self, objective, state, rng):
+        return self._at(state.n_gradients + 1)
+
+    def _at(self, t):
+        return State(np.array([[float(t)], [0.0]]), 100.0 - t, t, provisional=t < self.provisional_until)
 
 
 def run(errors, **changes):
@@ -83,7 +89,7 @@ def test_the_last_of_equal_maps_is_kept_without_waiting_longer():
 
 
 def test_early_stages_do_not_stop_a_run_and_maps_of_other_losses_are_not_kept():
-    result = run([0.5, 0.1, 0.2, 0.3], provisional_until=30, other_until=2)
+    result = run([0.5, 0.1, 0.2, 0.3], provisional_until=30, inside_until=2)
     assert result.n_iter == 40
     assert result.embedding[0, 0] == 2.0
 
@@ -264,9 +270,9 @@ def test_the_kept_part_alone_is_fitted():
     class Looking(Solver):
         name = "looking"
 
-        def epochs(self, objective, X0, rng):
+        def init(self, objective, X0, rng, progress):
             seen.append(objective.n_comparisons)
-            yield SolverState(X0, None, 0, finished="converged: at once")
+            return State(X0, None, 0, finished="converged: at once")
 
     Looking(validation_fraction=0.4).solve(objective, np.random.default_rng(0).normal(size=(4, 2)), 3)
     assert 0 < seen[0] < 30
@@ -281,7 +287,7 @@ def test_a_penalty_is_chosen_without_steps_before():
 @pytest.mark.parametrize("place", range(3))
 def test_the_gradient_of_a_penalty_by_finite_differences(place):
     problem = noisy_problem("ste")
-    held = _Held(problem.objective, 0.3)
+    held = Ridge(problem.objective, 0.3)
     step = np.zeros_like(problem.X)
     step[place, 0] = 1e-6
     above, below = (held.value_and_gradient(problem.X + way * step)[0] for way in (1, -1))
@@ -296,13 +302,13 @@ def test_very_few_comparisons_are_not_held_out_for_ever(foretold):
 
 
 def test_the_last_stage_goes_on_from_the_map_of_the_search(monkeypatch):
-    starts = []
+    starts, init = [], Descent.init
 
-    def watched(batch, X, *args, **kwargs):
+    def watched(self, batch, X, *args):
         starts.append(X)
-        return descend(batch, X, *args, **kwargs)
+        return init(self, batch, X, *args)
 
-    monkeypatch.setattr("nearer.solvers.auto.descend", watched)
+    monkeypatch.setattr(Descent, "init", watched)
     problem = noisy_problem("ste", d=5, size=500)
     assert "chosen by" in Auto().solve(problem.objective, problem.X, 0).message
     assert not np.array_equal(starts[-1], problem.X)

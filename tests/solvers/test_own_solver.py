@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 from nearer import OrdinalEmbedding
 from nearer.datasets import make_comparisons, make_points
-from nearer.solvers import LBFGS, Solver, SolverState
+from nearer.solvers import LBFGS, Solver, State
 
 
 @dataclass
@@ -30,16 +30,17 @@ class Momentum(Solver):
         if not 0 <= self.momentum < 1:
             raise ValueError(f"{self.name}: momentum: got {self.momentum!r}, expected a number in [0, 1)")
 
-    def epochs(self, objective, X0, rng):
-        X, velocity, work = X0, np.zeros_like(X0), 0
-        step = None
-        while True:
-            value, gradient = objective.value_and_gradient(X)
-            work += objective.n_comparisons
-            yield SolverState(X, value, work, step, float(np.linalg.norm(gradient)))
-            step = self.step
-            velocity = self.momentum * velocity - step * gradient
-            X = X + velocity
+    def init(self, objective, X0, rng, progress):
+        return self._at(objective, X0, np.zeros_like(X0), 0)
+
+    def epoch(self, objective, state, rng):
+        velocity = self.momentum * state.memory["velocity"] - self.step * state.memory["gradient"]
+        return self._at(objective, state.X + velocity, velocity, state.n_gradients)
+
+    def _at(self, objective, X, velocity, work):
+        value, gradient = objective.value_and_gradient(X)
+        memory = {"velocity": velocity, "gradient": gradient}
+        return State(X, value, work + objective.n_comparisons, self.step, np.linalg.norm(gradient), memory=memory)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nearer.solvers import GD, LBFGS, SVRG, Auto, get_solver
-from nearer.solvers.starts import best_of_starts, in_threads, keeping_start
+from nearer.solvers.multistart import best_of_starts, in_threads, keeping_start
 from problems import noisy_problem
 
 

@@ -10,8 +10,7 @@ import pytest
 from nearer.data import Comparisons
 from nearer.objective import LocalObjective, Snapshot
 from nearer.solvers import BB, SBB, SVRG, Constant, Decaying
-from nearer.solvers.curvature import curvature_along_gradient
-from nearer.solvers.stochastic import Change
+from nearer.solvers.step_sizes import Change, curvature_along_gradient
 from oracles import LOSSES, largest_curvature
 from problems import noisy_problem, random_problem
 

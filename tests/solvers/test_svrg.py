@@ -307,7 +307,7 @@ def test_what_an_objective_cannot_do_is_refused_by_name():
     problem = random_problem("ste")
 
     streamed = StreamedObjective(MemorySource(problem.objective.comparisons), "ste", 3, 9)
-    expected = r"svrg: got StreamedObjective, expected GrowingObjective \(it has no mixed_pass, part_snapshot\); "
+    expected = "svrg: got StreamedObjective, which has no part_snapshot, mixed_pass; "
     with pytest.raises(ValueError, match=f"{expected}use first_snapshot=1"):
         SVRG(step=0.01, first_snapshot=0.1).solve(streamed, problem.X, 0)
 

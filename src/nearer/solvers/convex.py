@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,11 @@ class Convex(Solver):
         self._smooth = objective.smoothed(state.memory["width"])
 
     def epoch(self, objective: Any, state: State, rng: np.random.Generator) -> State:
+        state = self.advance(objective, state)
+        return replace(state, X=points_from_gram(state.memory["K"], objective.n_components))
+
+    def advance(self, objective: Any, state: State) -> State:
+        """The state after another iteration, its points those of before."""
         names = ("lam", "K", "Y", "width", "momentum", "bound", "iteration", "step", "growth")
         lam, K, Y, width, momentum, bound, iteration, step, growth = (state.memory[name] for name in names)
         smooth, convex, work = self._smooth, objective.loss.convex_in_gram, state.n_gradients
@@ -121,7 +126,7 @@ class Convex(Solver):
             value = objective.gram_value_and_gradient(K)[0] + lam * float(np.trace(K))
             work += objective.n_comparisons
         memory = dict(zip(names, (lam, K, Y, width, momentum, bound, iteration, step * growth, growth)))
-        return State(points_from_gram(K, objective.n_components), value, work, step, finished=finished, memory=memory)
+        return State(state.X, value, work, step, finished=finished, memory=memory)
 
     def resolve_lam(self, objective: Any) -> float:
         if self.lam is not None:

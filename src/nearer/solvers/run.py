@@ -8,7 +8,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -28,10 +28,10 @@ _LEAST_WAIT = 10  # epochs, for the held-out error to improve
 class Run:
     """A run so far, as plain data: what a checkpoint holds of it."""
 
-    rng_at_start: dict[str, Any]
+    rng_at_start: Mapping[str, Any]
     state: State | None = None  # None: `init` is not over, and is repeated by a run that is resumed
-    rng: dict[str, Any] = field(default_factory=dict)  # after the last epoch
-    output_rng: dict[str, Any] = field(default_factory=dict)
+    rng: Mapping[str, Any] = field(default_factory=dict)  # after the last epoch
+    output_rng: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     history: History = field(default_factory=History)
     values: list[float] = field(default_factory=list)  # of the epochs that were not provisional
@@ -70,7 +70,9 @@ class BestHeldOut:
 class Slot(Protocol):
     """Where a run is kept, so that it can be resumed."""
 
-    run: Run | None
+    @property
+    def run(self) -> Run:
+        """The run as it was kept last."""
 
     def keep(self, run: Run, always: bool) -> None:
         """Keep a run: always, or if it is time to."""
@@ -208,9 +210,10 @@ class _Loop:
         if not self.message and stop:
             self.message = "stopped by a callback"
         if self.slot is not None and not inside:
+            first = run.state is None
             run.state, run.seconds = shown, seconds
             run.rng, run.output_rng = self.rng.bit_generator.state, self.output_rng.bit_generator.state
-            self.slot.keep(run, bool(self.message) or epoch == 0)
+            self.slot.keep(run, always=first or bool(self.message))
         self.started += time.perf_counter() - moment
 
     def _not_finite(self, state: State) -> str:
