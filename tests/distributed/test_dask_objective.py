@@ -207,7 +207,7 @@ def test_uniform_output(client):
 def test_convex_solver_is_refused(client):
     problem = noisy_problem("ste")
     remote = DaskObjective(problem.objective.comparisons, "ste", 2, client=client)
-    with pytest.raises(ValueError, match="convex: got DaskObjective, expected GramObjective"):
+    with pytest.raises(ValueError, match="convex: got DaskObjective, which has no smoothed"):
         get_solver("convex").solve(remote, problem.X)
 
 
