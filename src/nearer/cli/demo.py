@@ -35,6 +35,7 @@ def demo_command(say: Say, out: str, random_state: int, force: bool) -> None:
 
     cars = load_cars()
     answers = cars.comparisons
+    assert answers.people is not None  # bundled with their participants
     say.note(f"{int(answers.n_answers):,} answers by {len(answers.people.names)} people: {answers!r}")
     with say.compiling():
         model = nearer.TSTE(2, random_state=random_state).fit(answers)
