@@ -18,7 +18,9 @@ from test_own_solver import Momentum
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.cli import main
 from nearer.io import FileFormatError, write_comparisons
+from nearer.objective import LocalObjective
 from nearer.solvers import BB, GD, LBFGS, SBB, SGD, SVRG, Auto, Convex, checkpoint, solver_names
+from nearer.solvers.run import Run
 from nearer.warning_types import ReproducibilityWarning
 
 SOLVERS = {
@@ -122,6 +124,23 @@ def test_several_starts(answers, tmp_path, n_jobs):
     with pytest.raises(Cut):
         OrdinalEmbedding(**options, callbacks=[cut]).fit(answers, checkpoint=tmp_path / "c")
     same(OrdinalEmbedding(**options).fit(answers, checkpoint=tmp_path / "c", resume=True), whole)
+
+
+def test_a_run_that_was_kept_does_not_change_while_the_fit_goes_on(answers):
+    class Slot:
+        def __init__(self):
+            self.kept = [Run(np.random.default_rng(0).bit_generator.state)]
+
+        @property
+        def run(self):
+            return self.kept[-1]
+
+        def keep(self, run, always):
+            self.kept.append(run)
+
+    slot, start = Slot(), np.random.default_rng(1).normal(size=(14, 2))
+    SVRG(step=SBB(), max_epochs=6, tol=0.0).solve(LocalObjective(answers, "soe", 2), start, slot=slot)
+    assert [len(run.history) for run in slot.kept] == [len(run.values) for run in slot.kept] == list(range(8))
 
 
 def test_without_a_seed_the_first_run_decides(answers, tmp_path):

@@ -7,7 +7,6 @@ import threading
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +138,7 @@ class Slot:
         return self._checkpoint.runs[self._number]
 
     def keep(self, run: Run, always: bool) -> None:
-        self._checkpoint.keep(self._number, replace(run), always)
+        self._checkpoint.keep(self._number, run, always)
 
 
 def _plain(run: Run) -> dict[str, Any]:

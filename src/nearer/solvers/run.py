@@ -40,6 +40,11 @@ class Run:
     judged: float | None = None  # held-out error, as last computed
     held_out: BestHeldOut | None = None
 
+    def copy(self) -> Run:
+        """A run that does not change while this one goes on; points are never changed in place."""
+        held_out = self.held_out and replace(self.held_out)
+        return replace(self, history=History(self.history), values=list(self.values), held_out=held_out)
+
 
 @dataclass
 class BestHeldOut:
@@ -159,7 +164,7 @@ class _Loop:
         # A stream of its own, so that the output rule does not change the iterates.
         self.output_rng = rng.spawn(1)[0]
         if kept is not None and kept.state is not None:
-            self.run = replace(kept, history=History(kept.history), values=list(kept.values))
+            self.run = kept.copy()
             self.rng.bit_generator.state, self.output_rng.bit_generator.state = kept.rng, kept.output_rng
         self.last = self.run.state
 
@@ -213,7 +218,7 @@ class _Loop:
             first = run.state is None
             run.state, run.seconds = shown, seconds
             run.rng, run.output_rng = self.rng.bit_generator.state, self.output_rng.bit_generator.state
-            self.slot.keep(run, always=first or bool(self.message))
+            self.slot.keep(run.copy(), always=first or bool(self.message))
         self.started += time.perf_counter() - moment
 
     def _not_finite(self, state: State) -> str:
