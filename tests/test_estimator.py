@@ -340,7 +340,7 @@ def test_parameters_of_a_solver_by_name_make_it_an_instance(T):
     assert est.solver == SVRG(step=SBB(), max_epochs=2)
     assert est.fit(T).n_iter_ == 2
     assert STE().set_params(solver="lbfgs", solver__memory=3).solver == LBFGS(memory=3)
-    with pytest.raises(ValueError, match="'steps'.*LBFGS.*max_epochs"):
+    with pytest.raises(ValueError, match=r"'steps'.*LBFGS.*max_epochs"):
         STE(solver="lbfgs").set_params(solver__steps=3)
     copy = clone(est)
     assert copy.solver == est.solver
