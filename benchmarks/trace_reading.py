@@ -1,9 +1,12 @@
 """Which files of the package `read_comparisons` passes through on the way from a CSV file to comparisons.
 
-Every call between functions of `src/nearer` is recorded. A file is entered from above if the file that calls it imports
-it; a call of a file that is not imported, such as a method of an abstract class, goes against the direction. The target
-is at most nine files, each entered from one file above, so that who reads the code follows one direction. Helpers that
-every layer shares (messages, checks of arguments) are listed apart.
+Every call between functions of `src/nearer` is recorded. A call *enters* a file if it makes something: a function of
+the file, a class method or static method, or a constructor, that of a dataclass included. A method, property or
+operator of an instance *asks* a value that was made before, by whoever holds it; the files that ask are listed apart.
+A file is entered from above if the file that calls it imports it; a call of a file that is not imported, such as a
+method of an abstract class, goes against the direction. The target is at most nine files, each entered from one file
+above, so that who reads the code follows one direction. Helpers that every layer shares (messages, checks of
+arguments) are listed apart.
 
     python -m benchmarks.trace_reading [answers.csv] [--rows 2000]
 """
@@ -46,9 +49,11 @@ def main() -> None:
     print(f"{len(files)} files of nearer entered, {trace.switches:,} switches between files")
     several = 0
     for file in files:
-        above = [one for one in trace.callers(file, above=True) if one not in SHARED]
+        above = trace.makers(file)
         several += len(above) > 1
         print(f"  {file:24s} {trace.entered[file]:5d} calls, entered from {', '.join(above) or 'outside'}")
+        if asked := [f"{one} ({count})" for one, count in trace.askers(file).items()]:
+            print(f"  {'':24s} values asked by {', '.join(asked)}")
         for one, count in trace.callers(file, above=False).items():
             if one != OPENER:
                 print(f"  {'':24s} against the direction: {count} from {one}")

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.coded import Coded, frozen
+from nearer.data.coded import Coded
+from nearer.data.validate import frozen
 from nearer.notebook import data_frame
 
 __all__ = ["SHARES", "Reliability", "alternate", "log_likelihoods", "population", "responsibilities", "weigh_answers"]

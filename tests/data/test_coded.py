@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearer.data.coded import Coding, check_coded, column_of, distinct, is_whole
+from nearer.data.coded import Coding, check_coded, column_of, distinct
+from nearer.data.validate import is_whole
 
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 

@@ -8,7 +8,8 @@ from simulated_people import answers_of
 
 import oracles
 from nearer import Comparisons, IndividualEmbedding, kernels
-from nearer.data.coded import Coded, frozen
+from nearer.data.coded import Coded
+from nearer.data.validate import frozen
 from nearer.losses import get_loss
 from nearer.metrics.answer_law import log_odds
 from nearer.people.individual import _folds_within, _Problem, joint_axes, metric_scores

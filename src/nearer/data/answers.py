@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.coded import UNKNOWN, Coded, check_coded, frozen
+from nearer.data.coded import UNKNOWN, Coded, check_coded
 from nearer.data.messages import first_of, shown
+from nearer.data.validate import frozen
 
 # Field -> type of its values, and the value that stands for "not known".
 _PLAIN: dict[str, tuple[Any, Any]] = {

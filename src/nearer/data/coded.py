@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,26 +14,13 @@ from typing import Any
 import numpy as np
 
 from nearer.data.messages import first_of, shown
+from nearer.data.validate import HOLDS_NUL, NUMBER, exact_below, frozen, is_number_text, is_unicode, is_whole
 
 __all__ = ["Coded", "Coding", "Column", "check_coded", "column_from_arrow", "column_of"]
 
 INEXACT = "numbers of this size and kind lose their last digits; give them as text"
-HOLDS_NUL = "is not text (holds a NUL)"
 UNKNOWN = "unknown"  # a participant or a strategy that is not known
-
-
-def is_unicode(text: str) -> bool:
-    """Whether a text can be written: half a character (a lone surrogate) cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def is_whole(text: str) -> bool:
-    """Whether a text is a whole number in plain form: digits, no leading zero, at most 18 of them."""
-    return text.isascii() and text.isdigit() and len(text) < 19 and (text == "0" or text[0] != "0")
+_FIRST = 1 << 17  # rows that usually hold all names that occur
 
 
 @dataclass(frozen=True)
@@ -43,7 +30,6 @@ class Column:
     # (n_rows,): int, float or bool, NaN for an empty cell; with values their codes, int32, -1 for an empty cell.
     cells: np.ndarray
     values: Any = None  # a pyarrow array of strings; None for numbers
-    all_occur: bool = False  # whether each of the distinct texts is known to occur
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -60,37 +46,52 @@ class Column:
 
             held = _mask(pc.is_in(pc.utf8_trim_whitespace(self.values), value_set=pa.array(["", *missing])))
             return np.append(held, True)[self.cells] if held.any() else self.cells < 0
-        codes = [float(code) for code in missing if _NUMBER.fullmatch(code)]
+        codes = [float(code) for code in missing if is_number_text(code)]
         marked = np.isin(self.cells, codes) if codes else np.zeros(len(self), bool)
         return marked | np.isnan(self.cells) if self.cells.dtype.kind == "f" else marked
 
-    def holding(self, marked: Any) -> np.ndarray:
-        """Mark the cells whose text is marked, given an Arrow mask of the distinct texts."""
-        held = _mask(marked)
-        return np.append(held, False)[self.cells] if held.any() else np.zeros(len(self), bool)
-
-    def equal(self, text: str) -> np.ndarray:
+    def among(self, texts: Sequence[str]) -> np.ndarray:
+        """Mark the cells whose text, in small letters, is one of some."""
+        if not self.is_text:
+            return np.zeros(len(self), bool)
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        return self.holding(pc.equal(pc.utf8_lower(self.values), text))
+        held = _mask(pc.is_in(pc.utf8_lower(self.values), value_set=pa.array(texts, pa.string())))
+        return np.append(held, False)[self.cells] if held.any() else np.zeros(len(self), bool)
 
-    def letters(self) -> np.ndarray:
+    def _bytes(self) -> np.ndarray:
         """All bytes of the distinct texts, for a first look that is much faster than one at each text."""
         data = self.values.buffers()[2] if self.is_text else None
         return np.frombuffer(b"" if data is None else data, np.uint8)
 
-    def may_hold(self, letter: str) -> bool:
-        """Whether some text may hold an ASCII letter."""
-        return bool((self.letters() == ord(letter)).any())
-
     def first_nul(self) -> int | None:
         """Find the first text that holds a NUL, which NumPy would cut off at the end of a name."""
-        if not self.may_hold("\0"):
+        if self._bytes().all():
             return None
-        import pyarrow.compute as pc
-
-        held = self.holding(pc.match_substring(self.values, "\0"))
+        held = np.array([*("\0" in text for text in self.texts()), False])[self.cells]
         return int(np.argmax(held)) if held.any() else None
+
+    def composed(self) -> Column:
+        """The same with texts in Unicode NFC, so that one name is one name however its accents are written."""
+        if (self._bytes() < 128).all():
+            return self
+        return self._with_texts([unicodedata.normalize("NFC", text) for text in self.texts()])
+
+    def filled(self, mask: np.ndarray, text: str | None) -> Column:
+        """The same, as text, with some cells, bool (n_rows,), replaced by a text, or emptied by None."""
+        if not mask.any():
+            return self
+        column = self.spelled()
+        if text is None:
+            return Column(np.where(mask, np.int32(-1), column.cells), column.values)
+        texts = [*column.texts(), text]
+        return Column(np.where(mask, np.int32(len(texts) - 1), column.cells), column.values)._with_texts(texts)
+
+    def _with_texts(self, texts: list[str]) -> Column:
+        import pyarrow as pa
+
+        return Column(self.cells, pa.array(texts, pa.string()))
 
     def take(self, rows: np.ndarray | slice) -> Column:
         """Select cells by a mask, by positions or by a slice."""
@@ -112,9 +113,10 @@ class Column:
         import pyarrow as pa
 
         column = self.spelled()
-        if column.all_occur:
-            return column.values
         used = np.zeros(len(column.values) + 1, dtype=bool)
+        used[column.cells[:_FIRST]] = True
+        if used[:-1].all():
+            return column.values
         used[column.cells] = True
         return column.values.filter(pa.array(used[:-1]))
 
@@ -141,15 +143,12 @@ class Column:
         stripped = pc.utf8_trim_whitespace(self.values)
         if decimal_comma:
             stripped = pc.replace_substring(stripped, ",", ".")
-        is_number = pc.match_substring_regex(stripped, f"^{_NUMBER.pattern}$")
+        is_number = pc.match_substring_regex(stripped, f"^{NUMBER}$")
         digits = pc.replace_substring_regex(stripped, r"^\+", "")  # Arrow's cast takes no leading plus sign
         parsed = pc.cast(pc.if_else(is_number, digits, None), pa.float64())
         values = np.append(parsed.to_numpy(zero_copy_only=False).astype(np.float64), np.nan)
         wrong = np.append(~_mask(is_number), False)[self.cells] & ~empty
         return np.where(empty, np.nan, values[self.cells]), wrong
-
-
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def _mask(array: Any) -> np.ndarray:
@@ -213,26 +212,15 @@ def _whole_column(array: np.ndarray) -> Column:
     return Column(array if array.dtype in (np.int32, np.int64) else array.astype(np.int64))
 
 
-_MANY = 1 << 19  # texts
-
-
 def _text_column(chunked: Any) -> Column:
     """Encode chunks of text; equal texts get equal codes across chunks."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     coded = pa.types.is_dictionary(chunked.type)
     if not coded or any(chunk.dictionary.null_count for chunk in chunked.chunks):  # an empty cell may have a code
-        chunked = chunked.cast(pa.string())
-        if len(chunked) >= _MANY:  # looking texts up among those of the first rows is faster, if these are all
-            values = pc.unique(chunked.slice(0, _MANY // 4)).drop_null()
-            found = pc.index_in(chunked, value_set=values)
-            if found.null_count == chunked.null_count:
-                values.validate(full=True)
-                return Column(found.combine_chunks().fill_null(-1).to_numpy(), values)
-        chunked = chunked.dictionary_encode()
+        chunked = chunked.cast(pa.string()).dictionary_encode()
     chunked = chunked.cast(pa.dictionary(pa.int32(), pa.string()))
-    joined = chunked.unify_dictionaries().combine_chunks()
+    joined = chunked.chunk(0) if chunked.num_chunks == 1 else chunked.unify_dictionaries().combine_chunks()
     joined.dictionary.validate(full=True)  # that text is UTF-8
     return Column(joined.indices.fill_null(-1).to_numpy(), joined.dictionary)
 
@@ -308,7 +296,7 @@ class Coding:
     def as_column(self) -> Column:
         """A column that holds each name once, in order."""
         if self.is_text:
-            return Column(np.arange(len(self), dtype=np.int32), self.values, all_occur=True)
+            return Column(np.arange(len(self), dtype=np.int32), self.values)
         return Column(self.values)
 
     @classmethod
@@ -383,11 +371,6 @@ class Coding:
         table = np.full(size, -1, dtype=np.int32)
         table[self.values - low] = np.arange(len(self), dtype=np.int32)
         return table
-
-
-def exact_below(numbers: np.ndarray) -> float:
-    """Where whole numbers of a type of float begin to share one value: 2**53, 2**24 or 2**11 by its width."""
-    return 2.0 ** (np.finfo(numbers.dtype).nmant + 1) if numbers.dtype.kind == "f" else np.inf
 
 
 def whole_numbers(column: Column) -> np.ndarray:
@@ -482,12 +465,3 @@ def check_coded(values: Any, n_rows: int | None, name: str, what: str) -> Coded 
         return Coded.of(column)
     except (TypeError, ValueError, LookupError) as error:
         raise ValueError(f"{name}: {error}") from None
-
-
-def frozen(array: Any) -> Any:
-    """A read-only view; the caller's own array stays as it is. None stays None."""
-    if array is None:
-        return None
-    view = array.view()
-    view.flags.writeable = False
-    return view

@@ -11,9 +11,10 @@ import numpy as np
 
 from nearer.data import constructors, generated, splits, validate
 from nearer.data.answers import NOT_ADAPTIVE, Answers
-from nearer.data.coded import Coded, frozen, is_whole
+from nearer.data.coded import Coded
 from nearer.data.constructors import Asked, Parts
 from nearer.data.messages import counted
+from nearer.data.validate import frozen, is_whole
 from nearer.notebook import html_table
 
 INDEX_COLUMNS = {3: ("anchor", "near", "far"), 4: ("i", "j", "l", "k")}
@@ -77,24 +78,24 @@ class Comparisons:
         details: Any = None,
     ) -> None:
         given = (n_objects, weights, labels, participants, on_degenerate, details)
-        self._fill(_assembled(*constructors.ask("triplets", index, constructors.EITHER, *given)))
+        self._fill(**vars(_assembled(*constructors.ask("triplets", index, constructors.EITHER, *given))))
 
     @classmethod
     def from_parts(cls, parts: Parts) -> Comparisons:
         """Wrap parts that are known to be valid."""
-        made = object.__new__(cls)
-        made._fill(parts)
-        return made
+        return _made(**vars(parts))
 
-    def _fill(self, parts: Parts) -> None:
+    def _fill(
+        self, index: Any, n_objects: int, answers: Answers, answer: Any, weights: Any, labels: Any, dropped: Any
+    ) -> None:
         values = {
-            "index": frozen(np.ascontiguousarray(parts.index, dtype=np.int32)),
-            "n_objects": int(parts.n_objects),
-            "weights": frozen(parts.weights),
-            "labels": frozen(parts.labels),
-            "answers": parts.answers,
-            "answer": frozen(parts.answer),
-            "_dropped": {reason: count for reason, count in parts.dropped.items() if count},
+            "index": frozen(np.ascontiguousarray(index, dtype=np.int32)),
+            "n_objects": int(n_objects),
+            "weights": frozen(weights),
+            "labels": frozen(labels),
+            "answers": answers,
+            "answer": frozen(answer),
+            "_dropped": {reason: count for reason, count in dropped.items() if count},
             "_seen": None,
         }
         for name, value in values.items():
@@ -106,16 +107,15 @@ class Comparisons:
     __delattr__ = __setattr__
 
     def __reduce__(self) -> tuple:
-        return Comparisons.from_parts, (self.parts,)
+        return _made, tuple(self._parts().values())
 
-    @property
-    def parts(self) -> Parts:
-        """What it is made of."""
-        return Parts(self.index, self.n_objects, self.answers, self.answer, self.weights, self.labels, self._dropped)
+    def _parts(self) -> dict[str, Any]:
+        names = ("index", "n_objects", "answers", "answer", "weights", "labels", "dropped")
+        return {name: getattr(self, name) for name in names}
 
     def replaced(self, **changes: Any) -> Comparisons:
         """The same with some parts exchanged for others that are known to be valid."""
-        return self.from_parts(replace(self.parts, **changes))
+        return _made(**self._parts() | changes)
 
     @classmethod
     def from_triplets(cls, T: Any, **about: Any) -> Comparisons:
@@ -146,7 +146,7 @@ class Comparisons:
             if questions.answer is not None:
                 raise ValueError("questions: got comparisons of which several come from one answer, expected one each")
             # What was chosen before, and whether rightly, says nothing about these answers.
-            known = replace(questions.answers, side=None, correct=None)
+            known = {name: v for name, v in questions.answers.known().items() if name not in ("side", "correct")}
             asked = Asked(questions.kind, questions.index, known, questions.weights, clean=True)
             n_objects, labels = questions.n_objects, questions.labels
         else:
@@ -459,7 +459,7 @@ class Comparisons:
         index = np.concatenate([part.index for part in parts])
         n_objects = max(part.n_objects for part in parts)
         answers = Answers.joined([part.answers for part in parts])
-        return first.from_parts(Parts(index, n_objects, answers, answer, weights, first.labels, dropped))
+        return _made(index, n_objects, answers, answer, weights, first.labels, dropped)
 
     def relabelled(self, labels: Any) -> Comparisons:
         """The same rows, with the objects numbered as in another list of labels, of shape (m,).
@@ -483,6 +483,13 @@ class Comparisons:
     def without_labels(self) -> Comparisons:
         """The same, with objects called by their numbers alone."""
         return self.replaced(labels=None)
+
+
+def _made(*parts: Any, **named: Any) -> Comparisons:
+    """Comparisons of parts that are known to be valid."""
+    made = object.__new__(Comparisons)
+    made._fill(*parts, **named)
+    return made
 
 
 def _assembled(asked: Asked, n_objects: int, labels: np.ndarray | None) -> Parts:

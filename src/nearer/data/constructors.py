@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nearer.data.answers import Answers, check_details
-from nearer.data.coded import check_coded, exact_below
+from nearer.data.coded import Coded, check_coded
 from nearer.data.messages import counted, first_of
 from nearer.data.validate import (
     INDEX_LIMIT,
@@ -18,6 +18,7 @@ from nearer.data.validate import (
     check_integer,
     check_objects,
     check_weights,
+    exact_below,
     refuse_rows,
     take,
 )
@@ -186,13 +187,14 @@ class Asked:
 
     kind: str  # what was asked: triplets, quadruplets, odd-one-out, most-central or rankings
     rows: np.ndarray  # int32 (n, width): options in any order, sets, or an anchor and its candidates, -1 for none
-    answers: Answers  # one entry for each row
+    known: dict[str, Any]  # fields of `Answers`, each of length n
     weights: np.ndarray | None = None  # (n,)
     choice: np.ndarray | None = None  # (n,): the nearer of two options, or the chosen object of a set, by position
     votes: np.ndarray | None = None  # (n, 2)
     n_chosen: np.ndarray | None = None  # (n,), of rankings: how many candidates were chosen
     ordered: np.ndarray | None = None  # (n,), of rankings: whether the chosen are in order
     clean: bool = False  # whether no row is degenerate
+    number: np.ndarray | None = None  # (n,): the answer of each row, if rows are comparisons, as this package writes
 
 
 def ask(
@@ -212,31 +214,34 @@ def ask(
     if shape.widths == (3, 4):
         kind = "triplets" if rows.shape[1] == 3 else "quadruplets"
     known = check_details(details, len(rows))
-    answers = Answers(kind, len(rows), check_coded(participants, len(rows), "participants", "participant"), **known)
-    asked = Asked(kind, rows, answers, check_weights(weights, len(rows)), clean=on_degenerate == "raise")
+    if participants is not None:
+        known["participant"] = check_coded(participants, len(rows), "participants", "participant")
+    asked = Asked(kind, rows, known, check_weights(weights, len(rows)), clean=on_degenerate == "raise")
     return asked, int(rows.max()) + 1 if n_objects is None else n_objects, labels
 
 
 def assemble(asked: Asked, n_objects: int, labels: np.ndarray | None = None) -> Parts:
     """Turn questions and what was answered into comparisons; attention checks are answers without comparisons."""
+    if asked.number is not None:
+        return _restored(asked, n_objects, labels)
     dropped: dict[str, int] = {}
     if asked.votes is not None:
         asked, dropped = _voted(asked)
-    rows, answers, kind = asked.rows, asked.answers, asked.kind
+    rows, known, kind = asked.rows, asked.known, asked.kind
     in_pairs = kind in ("triplets", "quadruplets")
     if asked.choice is not None:
         if in_pairs:
             rows = exchanged(rows, np.flatnonzero(asked.choice))
-        if answers.side is None:
-            answers = replace(answers, side=asked.choice.astype(np.int8))
+        known = {"side": asked.choice.astype(np.int8)} | known
     if in_pairs and rows.shape[1] == 4:
         if not asked.clean and not (says := ~degenerate(rows, QUADRUPLETS)).all():
             dropped["degenerate"] = int(np.count_nonzero(~says))
             asked = replace(asked, weights=take(asked.weights, says))
-            rows, answers = rows[says], answers[says]
-        check = answers.is_check()
+            rows, known = rows[says], _selected(known, says)
+        check = known.get("catch", np.zeros(len(rows), bool))
     else:
-        check, answers = _attention_checks(rows, answers, asked)
+        check, known = _attention_checks(rows, known, asked)
+    answers = Answers(kind, len(rows), **known)
     entries = np.flatnonzero(~check).astype(np.int32) if check.any() else None
     weights = asked.weights
     if entries is not None:
@@ -250,13 +255,28 @@ def assemble(asked: Asked, n_objects: int, labels: np.ndarray | None = None) -> 
     return Parts(index, n_objects, answers, entries, weights, labels, dropped)
 
 
-def _attention_checks(rows: np.ndarray, answers: Answers, asked: Asked) -> tuple[np.ndarray, Answers]:
+def _selected(known: dict[str, Any], rows: np.ndarray) -> dict[str, Any]:
+    return {name: values[rows] for name, values in known.items()}
+
+
+def _restored(asked: Asked, n_objects: int, labels: np.ndarray | None) -> Parts:
+    """Comparisons as this package wrote them: rows of one number are one answer, a row without objects is a check."""
+    _, first, entry = np.unique(asked.number, return_index=True, return_inverse=True)
+    known = _selected(asked.known, first)
+    kinds: Coded = known.pop("kind")
+    answers = Answers(str(kinds.names[0]) if len(kinds.names) == 1 else kinds, len(first), **known)
+    filled = asked.rows[:, 0] >= 0
+    answer = None if np.array_equal(entry[filled], np.arange(len(first))) else entry[filled].astype(np.int32)
+    return Parts(asked.rows[filled], n_objects, answers, answer, take(asked.weights, filled), labels)
+
+
+def _attention_checks(rows: np.ndarray, known: dict[str, Any], asked: Asked) -> tuple[np.ndarray, dict[str, Any]]:
     """Mark the attention checks among questions, and whether they were answered correctly."""
     shape = {"rankings": RANKINGS, "odd-one-out": SETS, "most-central": SETS}.get(asked.kind, TRIPLETS)
     shows = np.zeros(len(rows), dtype=bool) if asked.clean else degenerate(rows, shape)
-    check = answers.is_check() | shows
+    check = known.get("catch", False) | shows
     if not shows.any():
-        return check, answers
+        return check, known
     few = rows[shows]
     if shape is SETS:
         chosen = asked.choice[shows]  # type: ignore[index]
@@ -269,9 +289,9 @@ def _attention_checks(rows: np.ndarray, answers: Answers, asked: Asked) -> tuple
         # Nearest to itself is the anchor; where only an option is shown twice, there is no right answer.
         among = (few[:, 1:] == few[:, :1]).any(axis=1)
         correct = np.where(among, few[:, 1] == few[:, 0], -1)
-    judged = np.full(len(rows), -1, np.int8) if answers.correct is None else answers.correct.copy()
+    judged = known["correct"].copy() if "correct" in known else np.full(len(rows), -1, np.int8)
     judged[shows] = np.where(judged[shows] < 0, correct, judged[shows])
-    return check, replace(answers, catch=check, correct=judged)
+    return check, known | {"catch": check, "correct": judged}
 
 
 def _voted(asked: Asked) -> tuple[Asked, dict[str, int]]:
@@ -281,8 +301,8 @@ def _voted(asked: Asked) -> tuple[Asked, dict[str, int]]:
     given = votes[row, side].astype(np.float64)
     weights = given if asked.weights is None else given * asked.weights[row]
     unanswered = int(np.count_nonzero(~votes.any(axis=1)))
-    answers = replace(asked.answers[row], votes=given)
-    found = replace(asked, rows=asked.rows[row], answers=answers, weights=weights, choice=side, votes=None)
+    known = _selected(asked.known, row) | {"votes": given}
+    found = replace(asked, rows=asked.rows[row], known=known, weights=weights, choice=side, votes=None)
     return found, {"without votes": unanswered} if unanswered else {}
 
 

@@ -3,15 +3,50 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from nearer.data.coded import HOLDS_NUL, frozen, is_unicode
 from nearer.data.messages import first_of, shown
 
 INDEX_LIMIT = 2**31  # indices are stored as int32
+HOLDS_NUL = "is not text (holds a NUL)"
+NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"  # a number as text
+
+
+def frozen(array: Any) -> Any:
+    """A read-only view; the caller's own array stays as it is. None stays None."""
+    if array is None:
+        return None
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written: half a character (a lone surrogate) cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_number_text(text: str) -> bool:
+    """Whether a text is a number, with a decimal point and an exponent or without."""
+    return re.fullmatch(NUMBER, text) is not None
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is a whole number in plain form: digits, no leading zero, at most 18 of them."""
+    return text.isascii() and text.isdigit() and len(text) < 19 and (text == "0" or text[0] != "0")
+
+
+def exact_below(numbers: np.ndarray) -> float:
+    """Where whole numbers of a type of float begin to share one value: 2**53, 2**24 or 2**11 by its width."""
+    return 2.0 ** (np.finfo(numbers.dtype).nmant + 1) if numbers.dtype.kind == "f" else np.inf
 
 
 def refuse_rows(bad: Any, values: np.ndarray, name: str, why: str, what: str = "bad rows") -> None:

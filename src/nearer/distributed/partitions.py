@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from nearer.data import Comparisons, FileFormatError, check_integer
-from nearer.data.coded import Column
 from nearer.data.comparisons import INDEX_COLUMNS
 from nearer.data.constructors import EITHER, check_rows
 from nearer.data.messages import listed
@@ -298,7 +297,7 @@ class Partition(Table):
     def head(self, n_rows: int) -> list[list[str]]:
         return []  # nothing is computed to show it
 
-    def read(self, positions: Sequence[int]) -> list[Column]:
+    def read(self, positions: Sequence[int]) -> list[Any]:
         data = self.data if isinstance(self.data, MemoryTable) else self.data.compute(scheduler="synchronous")
         return data.read(positions)
 

@@ -78,7 +78,7 @@ def _open_arrays(path: str, form: str, arrays: Mapping[str, np.ndarray], sheet: 
     lengths = Counter(len(array) for array in rest.values() if array.ndim in (1, 2) and array.size).most_common(2)
     if not lengths or (len(lengths) == 2 and lengths[0][1] == lengths[1][1]):
         what = "several lengths" if lengths else "no array of rows"
-        raise FileFormatError(f"{path}: got {what}: {shapes}; expected columns of one length, or say sheet=")
+        raise FileFormatError(f"{path}: got {what}: {shapes}; expected columns of one length, or the option `sheet`")
     columns: dict[str, Any] = {}
     unused = []
     for name, array in rest.items():

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data import Comparisons
+from nearer.data.coded import column_of
 from nearer.data.validate import check_objects, check_weights
 from nearer.io.frames import as_table, is_table, refuse_other_order
 from nearer.io.read import ReadResult, read_comparisons, read_table, warn_dropped
@@ -84,7 +85,7 @@ def _read_beside(X: Any, y: Any, sample_weight: Any, n_objects: int | None) -> R
         weights = check_weights(sample_weight, None)
         at = resolve(table, layout).at.get("weight") if y is None else None
         if at is not None:
-            weights = weights * table.read([at])[0].as_numbers()[0]
+            weights = weights * column_of(table.read([at])[0]).as_numbers()[0]
         names, columns = [*names, "sample_weight"], [*columns, weights]
         layout = layout.updated(Layout(weight=len(names)))
     return read_table(replace(table, names=names, columns=columns), (layout,), n_objects=n_objects)

@@ -25,8 +25,9 @@ def open_json(path: str, *, encoding: str | None = None, sheet: str | None = Non
     found = [key for key, value in data.items() if isinstance(value, list) and {*map(type, value)} == {dict}]
     if sheet is not None or len(found) > 1:
         if sheet not in found:
-            got = "several arrays of objects" if sheet is None else f"sheet={sheet!r}"
-            raise FileFormatError(f"{path}: got {got}, expected sheet= for one of {listed(map(repr, found)) or 'none'}")
+            got = "several arrays of objects" if sheet is None else f"the option `sheet` as {sheet!r}"
+            expected = f"the option `sheet` as one of {listed(map(repr, found)) or 'none'}"
+            raise FileFormatError(f"{path}: got {got}, expected {expected}")
         found = [sheet]
     if found:
         table = _from_rows(MemoryTable(path, f"JSON, {found[0]!r}", []), data[found[0]])
@@ -40,7 +41,7 @@ def open_json(path: str, *, encoding: str | None = None, sheet: str | None = Non
 def _parsed(path: str, text: str, line: int | None = None) -> Any:
     """Read JSON: the text of a whole file, or one `line` of it."""
     try:
-        return json.loads(text, object_pairs_hook=_once)
+        return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         hint = "; if each line is JSON of its own, call it .jsonl" if line is None and error.msg == "Extra data" else ""
         where = f"{path}, line {line or error.lineno}, column {error.colno}"
@@ -56,6 +57,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ValueError(f"got an object with the keys {listed(key for key, _ in pairs)}, expected each once")
     return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once)  # making one for each line takes most of the time
 
 
 def _from_rows(table: MemoryTable, rows: list[Any]) -> MemoryTable:

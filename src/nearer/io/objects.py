@@ -13,6 +13,7 @@ from nearer.data.coded import column_of
 from nearer.data.messages import FileFormatError, counted, listed, shown
 from nearer.io.read import open_table
 from nearer.io.text import TextTable, unguard
+from nearer.tables.decode import columns_of
 from nearer.tables.table import Table
 
 _LABEL = ("label", "name", "object", "item", "id")  # the first one is preferred
@@ -89,8 +90,8 @@ def read_cells(path: str | os.PathLike[str]) -> Cells:
     """Read a small table with names of columns, in any format; empty rows are skipped."""
     table = open_table(os.fspath(path))
     every = range(len(table.names))
-    columns = table.as_written(every) if isinstance(table, TextTable) else table.read(every)
-    spelled = [column.spelled() for column in columns]
+    cells = table.as_written(every) if isinstance(table, TextTable) else table.read(every)
+    spelled = [column.spelled() for column in columns_of(table, every, cells)]
     texts = [np.array([*column.texts(), ""], dtype=object)[column.cells].tolist() for column in spelled]
     filled = [(at, list(row)) for at, row in enumerate(zip(*texts)) if any(map(str.strip, row))]
     if not filled:

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from nearer.data.coded import Column, column_from_arrow, is_text
+from nearer.data.coded import is_text
 from nearer.data.messages import FileFormatError, counted, listed
 from nearer.data.validate import check_objects
 from nearer.tables.table import MemoryTable, Table
@@ -50,7 +50,7 @@ class RowGroups(Table):
     def place(self, row: int) -> str:
         return f"row {self.first_row + row + 1}"
 
-    def read(self, positions: Sequence[int]) -> list[Column]:
+    def read(self, positions: Sequence[int]) -> list[Any]:
         return self.table(positions).read(positions)
 
     def table(self, positions: Sequence[int], use_threads: bool = False) -> MemoryTable:
@@ -99,11 +99,11 @@ class ParquetTable(Table):
 
     files: list[RowGroups] = field(default_factory=list)
 
-    def read(self, positions: Sequence[int]) -> list[Column]:
+    def read(self, positions: Sequence[int]) -> list[Any]:
         parts = [file.table(positions, use_threads=True) for file in self.files]
         return [self._column(position, [part.columns[position] for part in parts]) for position in positions]
 
-    def _column(self, position: int, parts: list[Any]) -> Column:
+    def _column(self, position: int, parts: list[Any]) -> Any:
         """Put the parts of a column together; one without a cell has no say about its type, text is never a number."""
         import pyarrow as pa
 
@@ -112,7 +112,7 @@ class ParquetTable(Table):
             parts = [part.cast(pa.string()) if is_text(part.type) else part for part in parts]
         try:
             tables = [pa.table([part], names=[self.names[position]]) for part in parts]
-            return column_from_arrow(pa.concat_tables(tables, promote_options="permissive").column(0))
+            return pa.concat_tables(tables, promote_options="permissive").column(0)
         except (TypeError, ValueError, pa.ArrowException) as error:
             raise FileFormatError(f"{self.name}: {self.title(position)}: {str(error).splitlines()[0]}") from error
 

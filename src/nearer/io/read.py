@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from nearer.data import Comparisons
-from nearer.data.coded import Coding
 from nearer.data.comparisons import INDEX_COLUMNS
 from nearer.data.messages import (
     FileFormatError,
@@ -241,7 +240,7 @@ def open_table(name: str, layouts: Sequence[Layout] = (), *, format: str | None 
     taken = inspect.signature(opener).parameters
     for option, value in options.items():
         if value is not None and option not in taken:
-            raise FileFormatError(f"{name}: got {option}={value!r} for the format {format!r}, which has none")
+            raise FileFormatError(f"{name}: got the option `{option}` as {value!r}, which the format {format!r} lacks")
     headers = {layout.header for layout in layouts} or {1}
     if len(headers) > 1:
         raise FileFormatError(f"{name}: the layouts name different header rows, expected one")
@@ -309,11 +308,10 @@ def read_table(
     plans = resolve_all(table, layouts)
     found = [decode(table, plan, table.read(plan.positions)) for plan in plans]
     refuse_overlap(table, found, plans)
-    names = found[0].names if len(found) == 1 else Coding.union([one.names for one in found])
     dropped = found[0].dropped if len(found) == 1 else _dropped_by_all(found)
-    if not len(names):
+    if not any(len(one.names) for one in found):
         raise FileFormatError(f"{table.name}: {nothing_left(dropped)}")
-    objects = number_objects(names, table, plans[0].layout, labels, n_objects)
+    objects = number_objects([one.names for one in found], table, plans[0].layout, labels, n_objects)
     made = [Comparisons.from_parts(_numbered(one, objects).parts(objects)) for one in found if len(one.names)]
     comparisons = made[0] if len(made) == 1 else _joined(made)
     dropped = join_dropped(dropped, {reason: (count, "") for reason, count in comparisons.dropped.items()})

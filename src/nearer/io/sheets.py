@@ -15,8 +15,9 @@ def open_spreadsheet(path: str, *, sheet: str | None = None, header_row: int = 1
     if sheet is None and len(filled) == 1:
         sheet = next(iter(filled))
     if sheet not in filled:
-        got = "no sheet= given" if sheet is None else f"sheet={sheet!r}"
-        raise FileFormatError(f"{path}: {got}, expected one of those with cells: {listed(map(repr, filled)) or 'none'}")
+        got = "several sheets" if sheet is None else f"the option `sheet` as {sheet!r}"
+        expected = f"the option `sheet` as one of those with cells: {listed(map(repr, filled)) or 'none'}"
+        raise FileFormatError(f"{path}: got {got}, expected {expected}")
     above, rows = filled[sheet]
     ends = [0, *(number for number, row in enumerate(rows, 1) if any(cell is not None for cell in row))]
     start = ends[header_row] if header_row < len(ends) else len(rows)

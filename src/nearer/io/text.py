@@ -11,14 +11,13 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
-from nearer.data.coded import Column, column_from_arrow
 from nearer.data.messages import FileFormatError, counted, shown
 from nearer.data.validate import check_integer
 from nearer.tables.table import Table
@@ -137,7 +136,7 @@ def decoded_lines(path: str, encoding: str) -> Iterator[tuple[int, str]]:
 
 
 def _undecodable(path: str, encoding: str, byte: int, line: int) -> FileFormatError:
-    hint = "say the encoding it was saved in, such as encoding='cp1252' (Western Europe), 'cp1251' or 'shift_jis'"
+    hint = "give the option `encoding`, such as cp1252 (Western Europe), cp1251 or shift_jis"
     return FileFormatError(f"{path}, line {line}: byte 0x{byte:02x} is not {encoding.upper()} text; {hint}")
 
 
@@ -200,7 +199,7 @@ def _find_delimiter(path: str, text: str, above: int) -> str:
                 found.append(mark)
     if len(found) > 1:
         ways = " and by ".join(DELIMITERS[mark] for mark in found)
-        raise FileFormatError(f"{path}: the first rows can be split by {ways}; say delimiter=")
+        raise FileFormatError(f"{path}: the first rows can be split by {ways}; give the option `delimiter`")
     if not found:  # blanks also occur in cells: they separate only where nothing else does
         first, *below = [len(cells) for _, _, cells in _first_rows(path, text, WHITESPACE, above)] or [0]
         if len({*below}) == 1 and below[0] > 2 and below[0] - first in (0, 1):
@@ -225,8 +224,54 @@ def open_bytes(path: str) -> Iterator[IO[bytes]]:
 # Large enough that few dictionaries have to be merged; smaller where text is coded afterwards, to use all cores.
 _BLOCK_BYTES, _HELD_BLOCK = 16 << 20, 4 << 20
 _SCAN_BYTES = 256 << 10
-_MOST_THREADS = 8  # that code columns; each of them has helpers if it is long
+_MOST_THREADS = 8  # that look up texts
+_MANY = 1 << 19  # rows
 _HELD_BYTES = 256 << 20  # of texts that are coded after they were read, which is faster
+
+
+def _coded(columns: Sequence[Any]) -> list[Any]:
+    """Chunks of text, or of codes, as one array of codes each, all of whose texts occur."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found: list[Any] = [None] * len(columns)
+    n_rows = len(columns[0])
+    if n_rows >= _MANY and not pa.types.is_dictionary(columns[0].type):
+        # Looking texts up among those of the first rows is faster, if these are all.
+        with ThreadPoolExecutor(min(_MOST_THREADS, pa.cpu_count())) as pool:
+            texts = list(pool.map(lambda column: pc.unique(column.slice(0, _MANY // 4)).drop_null(), columns))
+            starts = range(0, n_rows, _MANY)
+            tasks = [(column.slice(start, _MANY), texts[at]) for at, column in enumerate(columns) for start in starts]
+            codes = list(pool.map(lambda task: pc.index_in(task[0], value_set=task[1]), tasks))
+        for at, column in enumerate(columns):
+            parts = [part for array in codes[at * len(starts) : (at + 1) * len(starts)] for part in array.chunks]
+            if sum(part.null_count for part in parts) == column.null_count:
+                found[at] = pa.DictionaryArray.from_arrays(pa.concat_arrays(parts), texts[at], safe=False)
+    for at, column in enumerate(columns):
+        if found[at] is None:
+            found[at] = column.dictionary_encode().unify_dictionaries().combine_chunks()
+    return found
+
+
+def _with_texts(column: Any, texts: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(column.indices, texts, safe=False)
+
+
+def _may_hold(texts: Any, letter: str) -> bool:
+    """Whether some text may hold an ASCII letter: one look at all bytes is much faster than one at each text."""
+    return letter.encode() in memoryview(texts.buffers()[2] or b"").tobytes()
+
+
+def _rows_with(column: Any, pattern: str) -> np.ndarray:
+    """The rows whose text matches a pattern."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    codes = np.flatnonzero(pc.match_substring_regex(column.dictionary, pattern).to_numpy(zero_copy_only=False))
+    is_in = pc.is_in(column.indices, value_set=pa.array(codes, pa.int32()))
+    return np.flatnonzero(is_in.to_numpy(zero_copy_only=False)) if len(codes) else codes
 
 
 @dataclass
@@ -239,10 +284,10 @@ class TextTable(Table):
     rows: list[list[str]] = field(default_factory=list)  # the first rows of data
     spare: bool = False  # whether each row ends with a delimiter, and the header does not
 
-    def read(self, positions: Sequence[int]) -> list[Column]:
+    def read(self, positions: Sequence[int]) -> list[Any]:
         return self._unguarded(self.as_written(positions))
 
-    def as_written(self, positions: Sequence[int]) -> list[Column]:
+    def as_written(self, positions: Sequence[int]) -> list[Any]:
         """Read columns with the apostrophes that guard cells from a spreadsheet."""
         import pyarrow as pa
         import pyarrow.csv as pacsv
@@ -263,8 +308,8 @@ class TextTable(Table):
         # checked to be UTF-8 instead of all.
         kind = pa.string() if held else pa.dictionary(pa.int32(), pa.string())
         convert_options = pacsv.ConvertOptions(
-            include_columns=wanted, column_types=dict.fromkeys(wanted, kind), check_utf8=False, null_values=[""],
-            strings_can_be_null=True,
+            include_columns=wanted, column_types=dict.fromkeys(wanted, kind), check_utf8=False,
+            strings_can_be_null=False,  # an empty cell is an empty text, which costs less
         )  # fmt: skip
         options = read_options, parse_options, convert_options
         try:
@@ -273,40 +318,46 @@ class TextTable(Table):
             else:
                 with self._stream() as stream, pacsv.open_csv(stream, *options) as reader:
                     found = reader.read_all()
-            with ThreadPoolExecutor(min(_MOST_THREADS, len(wanted))) as pool:
-                read = dict(zip(wanted, pool.map(column_from_arrow, found.columns)))
+            read = dict(zip(wanted, _coded(found.columns)))
+            for column in read.values():
+                column.dictionary.validate(full=True)  # that text is UTF-8
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._diagnose(error) from error
-        if self.spare and len(filled := np.flatnonzero(~read[names[-1]].empty())):
-            raise self.refusal("got a cell, expected none, as in the rows above it", len(names) - 1, int(filled[0]))
-        return [self._trimmed(replace(read[names[position]], all_occur=True), position) for position in positions]
+        if self.spare:
+            filled = _rows_with(read[names[-1]], r"\S")
+            if len(filled):
+                raise self.refusal("got a cell, expected none, as in the rows above it", len(names) - 1, int(filled[0]))
+        return [self._trimmed(read[names[position]], position) for position in positions]
 
-    def _unguarded(self, columns: list[Column]) -> list[Column]:
+    def _unguarded(self, columns: list[Any]) -> list[Any]:
         """Take off the apostrophes of `guard`, if all cells that need one have one."""
         import pyarrow.compute as pc
 
         def some(pattern: str) -> bool:
-            return any(pc.any(pc.match_substring_regex(column.values, pattern)).as_py() for column in columns)
+            return any(pc.any(pc.match_substring_regex(column.dictionary, pattern)).as_py() for column in columns)
 
-        quoted = any(column.may_hold("'") for column in columns)
-        if not quoted or not some(f"^'+[{_RISKY}]") or some(f"^[{_RISKY}]"):
+        if (
+            not any(_may_hold(column.dictionary, "'") for column in columns)
+            or not some(f"^'+[{_RISKY}]")
+            or some(f"^[{_RISKY}]")
+        ):
             return columns
         pattern = f"^'('*[{_RISKY}])"
-        return [replace(col, values=pc.replace_substring_regex(col.values, pattern, r"\1")) for col in columns]
+        return [_with_texts(col, pc.replace_substring_regex(col.dictionary, pattern, r"\1")) for col in columns]
 
-    def _trimmed(self, column: Column, position: int) -> Column:
+    def _trimmed(self, column: Any, position: int) -> Any:
         """Take off the blank that starts every cell of a column; refuse one before a quotation mark."""
         import pyarrow.compute as pc
 
-        if not column.may_hold(" "):
+        if not _may_hold(column.dictionary, " "):
             return column
-        quoted = column.holding(pc.match_substring_regex(column.values, '^ +"'))
-        if quoted.any():
+        quoted = _rows_with(column, '^ +"')
+        if len(quoted):
             why = "got a blank before a quotation mark, expected none: the cell would keep its marks"
-            raise self.refusal(why, position, int(np.argmax(quoted)))
-        if not pc.all(pc.starts_with(column.values, " ")).as_py():
+            raise self.refusal(why, position, int(quoted[0]))
+        if not pc.all(pc.starts_with(column.dictionary, " ")).as_py():
             return column
-        return replace(column, values=pc.utf8_ltrim(column.values, characters=" "))
+        return _with_texts(column, pc.utf8_ltrim(column.dictionary, characters=" "))
 
     def head(self, n_rows: int) -> list[list[str]]:
         width = len(self.names)  # a row of another width is refused when it is read
@@ -352,11 +403,11 @@ class TextTable(Table):
         except UnicodeDecodeError:
             for _ in decoded_lines(self.name, self.encoding):  # refuses the line
                 pass
-            return FileFormatError(f"{self.name}: is not {self.encoding} text; say encoding=")
+            return FileFormatError(f"{self.name}: is not {self.encoding} text; give the option `encoding`")
         if bad is None:
             return FileFormatError(f"{self.name}: cannot be read as a table: {str(error).splitlines()[0]}")
         first, last, cells = bad
-        hint = "quote a cell that holds the delimiter, or say delimiter= or header_row="
+        hint = "quote a cell that holds the delimiter, or give the option `delimiter`, or header_row in a layout"
         hint = "is a quotation mark not closed?" if last - first > 20 else hint
         hint += f" ({n_more + 1:,} such rows)" if n_more else ""
         why = f"{counted(len(cells), 'cell')}, expected {width}: {shown(', '.join(cells))}; {hint}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data import Comparisons
-from nearer.data.coded import is_whole
+from nearer.data.validate import is_whole
 from nearer.io.coerce import as_comparisons, is_named
 from nearer.machine import check_memory
 from nearer.warning_types import InputWarning

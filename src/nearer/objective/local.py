@@ -16,8 +16,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from nearer.data import Comparisons
-from nearer.data.coded import frozen
 from nearer.data.splits import question_of_rows
+from nearer.data.validate import frozen
 from nearer.kernels import check_inside
 from nearer.losses import CustomLoss, Loss
 from nearer.machine import available_cores

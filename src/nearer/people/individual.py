@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from nearer import kernels
 from nearer.data import Answers, Comparisons, as_generator, check_bool, check_integer
-from nearer.data.coded import Coded, check_coded, frozen
+from nearer.data.coded import Coded, check_coded
+from nearer.data.validate import frozen
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.lapse_rates import (

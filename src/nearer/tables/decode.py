@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from nearer.data.answers import Answers
-from nearer.data.coded import HOLDS_NUL, UNKNOWN, Coded, Coding, Column, distinct, exact_below, is_whole
+from nearer.data.coded import UNKNOWN, Coded, Coding, Column, column_of, distinct
 from nearer.data.constructors import Asked, Parts, assemble
 from nearer.data.messages import FileFormatError, counted, first_of, listed, plain, shown, shown_cell
-from nearer.data.validate import INDEX_LIMIT, take
+from nearer.data.validate import HOLDS_NUL, INDEX_LIMIT, exact_below, is_number_text, is_whole
 from nearer.tables.layout import BLANK, NONE, OPTIONAL, SKIP, Layout
 from nearer.tables.refusal import Refusal
 from nearer.tables.resolve import Plan
@@ -54,14 +52,11 @@ class Decoded:
     n_rows: int  # of the table
     dropped: Dropped
     notes: list[str]
-    own: tuple[np.ndarray | None, Answers] | None = None  # entries and answers, as a file of this package has them
 
     def parts(self, objects: Objects | None = None) -> Parts:
         """Comparisons, of objects by their numbers, or by codes of `names`."""
         known = (len(self.names), None) if objects is None else (objects.n_objects, objects.labels)
-        if self.own is None:
-            return assemble(self.asked, *known)
-        return Parts(self.asked.rows, known[0], self.own[1], self.own[0], self.asked.weights, known[1])
+        return assemble(self.asked, *known)
 
 
 def join_dropped(one: Dropped, other: Dropped) -> Dropped:
@@ -73,9 +68,23 @@ def join_dropped(one: Dropped, other: Dropped) -> Dropped:
     return total
 
 
-def decode(table: Table, plan: Plan, cells: Sequence[Column], objects: Objects | None = None) -> Decoded:
+def columns_of(table: Table, positions: Sequence[int], cells: Sequence[Any]) -> list[Column]:
+    """Columns of the cells of a table at some positions; `FileFormatError` for what is neither text nor numbers."""
+    found = []
+    for position, some in zip(positions, cells):
+        try:
+            found.append(column_of(some))
+        except (TypeError, ValueError, NotImplementedError) as error:
+            raise FileFormatError(f"{table.name}: {table.title(position)}: {str(error).splitlines()[0]}") from error
+    if len({len(column) for column in found}) > 1:
+        sizes = ", ".join(f"{table.title(spot)} {len(column):,}" for spot, column in zip(positions, found))
+        raise FileFormatError(f"{table.name}: the columns differ in length: {sizes}")
+    return found
+
+
+def decode(table: Table, plan: Plan, cells: Sequence[Any], objects: Objects | None = None) -> Decoded:
     """Turn cells of a table, or of one block of it, into questions about `objects`, or about the names that occur."""
-    rows = _Rows(table, plan, cells)
+    rows = _Rows(table, plan, columns_of(table, plan.positions, cells))
     rows.select()
     rows.leave_out_empty()
     rows.read_details()
@@ -90,23 +99,18 @@ def decode(table: Table, plan: Plan, cells: Sequence[Column], objects: Objects |
         rows.read_ranks()
     if "weight" in rows.columns:
         rows.amounts("weight")
+    if "answer_number" in rows.columns:
+        rows.read_own()
     if objects is None and len(rows) < n_coded:
         names = rows.drop_unused(names)
     rows.check_second_coding()
-    answers = Answers(plan.form.asked, len(rows), **rows.details)
     index = held.pop("index")
     if kind == "votes":
         held["votes"] = np.stack([held.pop(role) for role in plan.form.said], axis=1)
     if objects is not None and not objects.in_order:
         index = np.append(objects.numbers, np.int32(-1))[index]
-    if "answer_number" not in rows.columns:
-        return Decoded(Asked(plan.form.asked, index, answers, **held), names, rows.n_rows, rows.dropped, rows.notes)
-    entry, answers = rows.own(answers)
-    filled = index[:, 0] >= 0  # the others are attention checks
-    asked = Asked(plan.form.asked, index[filled], answers, take(held.get("weights"), filled))
-    entry = entry[filled]
-    own = (None if np.array_equal(entry, np.arange(len(answers))) else entry, answers)
-    return Decoded(asked, names, rows.n_rows, rows.dropped, rows.notes, own)
+    asked = Asked(plan.form.asked, index, rows.details, **held)
+    return Decoded(asked, names, rows.n_rows, rows.dropped, rows.notes)
 
 
 class _Rows:
@@ -127,6 +131,7 @@ class _Rows:
         self.details: dict[str, Any] = {}  # fields of `Answers`
         self.dropped: Dropped = {}
         self.notes: list[str] = []
+        self.gaps: list[str] = []  # columns of objects with empty cells
 
     def __len__(self) -> int:
         return self.n_rows if self.origin is None else len(self.origin)
@@ -176,24 +181,34 @@ class _Rows:
         """Leave out rows that repeat the header or belong to it, and those that a condition does not select."""
         if self.layout.skip_rows and not getattr(self.table, "first_row", 0):
             self.leave_out(np.arange(self.n_rows) < self.layout.skip_rows, "further header row")
-        repeated = None
-        for role, column in self.columns.items():
-            mask = column.equal(self.table.names[self.plan.at[role]].lower()) if column.is_text else None
-            repeated = mask if repeated is None or mask is None else repeated & mask
-            if repeated is None or not repeated.any():
-                break
-        else:
-            self.leave_out(np.asarray(repeated), "header repeated")
+        self._leave_out_headers()
         for position, values in self.plan.where.items():
             column = self.where[position].spelled()
-            kept = [text.strip() in values for text in column.texts()]
-            kept_if_empty = "" in values
-            self.leave_out(~np.array([*kept, kept_if_empty])[column.cells], "not selected (where)")
+            numbers = {float(value) for value in values if is_number_text(value)}
+            texts = [text.strip() for text in column.texts()]
+            kept = [text in values or (is_number_text(text) and float(text) in numbers) for text in texts]
+            self.leave_out(~np.array([*kept, "" in values])[column.cells], "not selected (where)")
+
+    def _leave_out_headers(self) -> None:
+        """Leave out rows that repeat the names of the columns; refuse those that have them in another order."""
+        titles = [self.table.names[position].lower() for position in self.plan.at.values()]
+        columns, found = list(self.columns.values()), np.ones(len(self), bool)
+        for column in columns:
+            found &= column.among(titles)
+            if not found.any():
+                return
+        cells = {row: [str(column.cell(row)).lower() for column in columns] for row in np.flatnonzero(found).tolist()}
+        if other := [row for row, names in cells.items() if names != titles and sorted(names) == sorted(titles)]:
+            why = "got the names of the columns in another order, expected an answer; give each table a file of its own"
+            raise FileFormatError(f"{self.table.name}, {self.place(other[0])}: {why}")
+        found[[row for row, names in cells.items() if names != titles]] = False
+        self.leave_out(found, "header repeated")
 
     def leave_out_empty(self) -> None:
         """Leave out rows without objects or without an answer; a row that lacks an object is a bad row."""
         missing, form = self.layout.missing, self.form
         empty = {role: self.columns[role].empty(missing) for role in form.roles if role not in ("n_chosen", "ordered")}
+        self.gaps = [role for role in form.objects if empty[role].any()]
         skipped = {cell: 0 for cell, option in self.layout.answers.items() if option == SKIP}
         if not any(mask.any() for mask in empty.values()) and not skipped:
             return
@@ -233,7 +248,10 @@ class _Rows:
         for role in self.form.objects:
             self._refuse_fractions(role, self.columns[role])
         for role in self.form.objects:
-            self.columns[role] = composed(self._without_blanks(self.columns[role]))
+            column = self.columns[role]
+            if role in self.gaps:
+                column = column.filled(column.empty(self.layout.missing), None)
+            self.columns[role] = column.composed()
         columns = [self.columns[role] for role in self.form.objects]
         names = Coding.of(columns) if objects is None else objects.names
         encoders = [names.encoder(column) for column in columns]
@@ -272,14 +290,6 @@ class _Rows:
             bad = ~((np.trunc(column.cells) == column.cells) & (np.abs(column.cells) < exact_below(column.cells)))
             self.bad(bad & ~np.isnan(column.cells), role, "no name", "a name or a whole number that a float can hold")
 
-    def _without_blanks(self, column: Column) -> Column:
-        """The same with -1 for cells that are empty, which makes text of numbers."""
-        empty = column.empty(self.layout.missing)
-        if not empty.any():
-            return column
-        column = column.spelled()
-        return Column(np.where(empty, np.int32(-1), column.cells), column.values)
-
     # ---- what was answered ------------------------------------------------------------------------------------------
 
     def read_choice(self, names: Coding) -> None:
@@ -298,7 +308,7 @@ class _Rows:
         called = _looked_up(answer, texts, titles or {"a": 0, "b": 1}, plain)
         named = np.full(len(index), -1)
         if form.options:
-            said = names.encode(composed(answer))
+            said = names.encode(answer.composed())
             for place, option in reversed(list(enumerate(form.options))):
                 named[(index[:, form.objects.index(option)] == said) & (said >= 0)] = place
         # Only `answer` may name a column; near, far, odd and central name an object where they can.
@@ -316,9 +326,16 @@ class _Rows:
         self.held["choice"] = 1 - chosen if role == "far" else chosen
         self.leave_out(unread, "an answer that is none of the options")
 
-    def _unread(self, role: str, answer: Column, unread: np.ndarray) -> Refusal:
+    def _unread(self, role: str, answer: Column, unread: np.ndarray) -> FileFormatError:
         """Refuse answers that are neither an option, nor its column, nor a declared code."""
         row, texts = int(np.argmax(unread)), answer.texts()
+        for option in self.form.options:
+            title = self.plan.at[role]
+            spelled, got = str(self.columns[option].spelled().cell(row)), str(answer.cell(row)).strip()
+            numbers = {float(text) for text in (spelled, got) if is_number_text(text)}
+            if plain(spelled) == plain(got) or (len(numbers) == 1 and is_number_text(spelled) and is_number_text(got)):
+                why = f"got {shown(got)}, and its row has the option {shown(spelled)}; spell an object in one way"
+                return FileFormatError(f"{self.table.name}, {self.place(row)}, {self.table.title(title)}: {why}")
         codes = [texts[code] for code in distinct(answer.cells[unread])[:_SHOWN_CODES].tolist()]
         options = "its row's options" if self.form.options else "the pairs a (i, j) and b (l, k)"
         why = f"{shown(answer.cell(row))} is none of {options}, nor the name of one's column"
@@ -402,14 +419,9 @@ class _Rows:
         column, empty = self.columns[role], empty[~inexact]
         if not empty.any() and column.cells.dtype.kind == "i" and not column.is_text:
             return Coded.of(column)
-        column = column.spelled()
         if empty.any():
-            import pyarrow as pa
-
             self.notes.append(f"{counted(int(empty.sum()), 'answer')} without a {role}, put under {UNKNOWN!r}")
-            codes = np.where(empty, len(column.texts()), column.cells).astype(np.int32)
-            column = Column(codes, pa.array([*column.texts(), UNKNOWN], pa.string()))
-        coded = Coded.of(composed(column))
+        coded = Coded.of(column.spelled().filled(empty, UNKNOWN).composed())
         return whole_names(coded) if all(map(is_whole, coded.names.tolist())) else coded
 
     def _read_numbers(self, role: str) -> None:
@@ -430,17 +442,14 @@ class _Rows:
         self.details[role] = np.where(empty, -1, values).astype(np.int8)
         self.bad((values < 0) & ~empty, role, f"not understood in {role}", expected)
 
-    def own(self, answers: Answers) -> tuple[np.ndarray, Answers]:
-        """The entry of each row, and the answers, of a file in which several rows may be one answer."""
+    def read_own(self) -> None:
+        """Read what a file of this package says of each row: its answer, what was asked, and how many votes it had."""
         number, wrong = self.columns["answer_number"].as_numbers()
         self.bad(wrong | np.isnan(number), "answer_number", "no answer number", "a number")
-        number = self.columns["answer_number"].as_numbers()[0]
-        _, first, entry = np.unique(number, return_index=True, return_inverse=True)
-        found = answers[first]
-        kinds = Coded.of(self.columns["question_kind"].spelled().take(first))
-        kind = str(kinds.names[0]) if len(kinds.names) == 1 else kinds
-        votes = self.columns["votes"].as_numbers()[0][first] if "votes" in self.columns else None
-        return entry.astype(np.int32), replace(found, kind=kind, votes=votes)
+        self.held["number"] = self.columns["answer_number"].as_numbers()[0]
+        self.details["kind"] = Coded.of(self.columns["question_kind"].spelled())
+        if "votes" in self.columns:
+            self.details["votes"] = self.columns["votes"].as_numbers()[0]
 
 
 def _looked_up(
@@ -448,16 +457,6 @@ def _looked_up(
 ) -> np.ndarray:
     """What the text of each cell stands for, -1 for nothing."""
     return np.array([*(words.get(key(text), -1) for text in texts), -1])[column.cells]
-
-
-def composed(column: Column) -> Column:
-    """The same with texts in Unicode NFC, so that one name is one name however its accents are written."""
-    if (column.letters() < 128).all():
-        return column
-    import pyarrow as pa
-
-    texts = [unicodedata.normalize("NFC", text) for text in column.texts()]
-    return Column(column.cells, pa.array(texts, pa.string()))
 
 
 def whole_names(coded: Coded) -> Coded:
@@ -470,9 +469,14 @@ def whole_names(coded: Coded) -> Coded:
 
 
 def number_objects(
-    names: Coding, table: Table, layout: Layout, labels: np.ndarray | None = None, n_objects: int | None = None
+    names: Coding | Sequence[Coding],
+    table: Table,
+    layout: Layout,
+    labels: np.ndarray | None = None,
+    n_objects: int | None = None,
 ) -> Objects:
     """Number the objects: names in code point order, whole numbers by size, or as labels or `index_base` say."""
+    names = names if isinstance(names, Coding) else Coding.union(names)
     counted_from, numbers = layout.index_base, _as_numbers(names)
     stored = numbers is not None and table.n_objects is not None and not (names.is_text and table.labels is not None)
     if counted_from is None and (n_objects is not None or stored):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.coded import Column, column_of
+from nearer.data.coded import column_of
 from nearer.data.messages import FileFormatError
 
 
@@ -27,14 +27,12 @@ class Table(ABC):
     names_are_cells: bool = False  # whether the names are the cells of a row, which might be data
 
     @abstractmethod
-    def read(self, positions: Sequence[int]) -> list[Column]:
-        """Read the columns at some positions, each of n_rows cells."""
+    def read(self, positions: Sequence[int]) -> list[Any]:
+        """Read the cells of the columns at some positions, each anything that `column_of` takes."""
 
+    @abstractmethod
     def head(self, n_rows: int) -> list[list[str]]:
         """Show the first rows as text."""
-        columns = self.read(range(len(self.names)))
-        shown = range(min(n_rows, len(columns[0])))
-        return [["" if (cell := column.cell(row)) is None else str(cell) for column in columns] for row in shown]
 
     def place(self, row: int) -> str:
         """Say where a row of data, counted from 0, is in the user's terms."""
@@ -59,18 +57,8 @@ class MemoryTable(Table):
     row_word: str = "row"  # what a row is called in messages
     first_row: int = 0  # rows before the first, where this is a block of something larger
 
-    def read(self, positions: Sequence[int]) -> list[Column]:
-        found = []
-        for position in positions:
-            try:
-                found.append(column_of(self.columns[position]))
-            except (TypeError, ValueError) as error:
-                raise FileFormatError(f"{self.name}: {self.title(position)}: {error}") from error
-        lengths = {len(column) for column in found}
-        if len(lengths) > 1:
-            sizes = ", ".join(f"{self.title(spot)} {len(column):,}" for spot, column in zip(positions, found))
-            raise FileFormatError(f"{self.name}: the columns differ in length: {sizes}")
-        return found
+    def read(self, positions: Sequence[int]) -> list[Any]:
+        return [self.columns[position] for position in positions]
 
     def head(self, n_rows: int) -> list[list[str]]:
         shown: list[list[str]] = []
