@@ -40,6 +40,16 @@ def refused(table, layout=None, match="", **options):
     return str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("cells", "option"), [(["Flute", "oboe", "oboe"], "flute"), (["flute", "oboe ", "OBOE"], "oboe")]
+)
+def test_an_answer_that_spells_its_option_otherwise_is_no_code(cells, option):
+    message = refused({**ASK, "answer": cells}, match=f"'answer': got .*option '{option}'; spell")
+    assert "answers" not in message.partition(":")[2]
+    numbers = {"anchor": ["1", "2"], "a": ["2", "3"], "b": ["3", "1"], "answer": ["2", "1.0"]}
+    refused(numbers, match="row 2, column 'answer': got '1.0', .* '1'; spell")
+
+
 # ---- what was answered ---------------------------------------------------------------------------------------------
 
 
@@ -150,6 +160,8 @@ def test_where_selects_rows_and_counts_the_others():
     assert result.unused == ("block",)
     assert spelled(made(table, Layout(where={"task": ["test", "main"], "block": 2}))) == [SAYS[2]]
     assert spelled(made({**T, "note": [None, "x", ""]}, Layout(where={"note": ""}))) == [SAYS[0], SAYS[2]]
+    for cells in ([1, 2, 1], [1.0, 2.0, 1.0], ["1.0", "2", "+1"]):  # numbers compare as numbers
+        assert spelled(made({**T, "block": cells}, Layout(where={"block": "1"}))) == [SAYS[0], SAYS[2]]
     refused(table, Layout(where={"tusk": "test"}), match="'task'")
     refused(table, Layout(where={"task": "demo"}), match="no comparison is left")
 
@@ -179,6 +191,10 @@ def test_a_header_repeated_and_rows_to_skip(tmp_path):
     assert spelled(result.comparisons) == SAYS[:2]
     assert dropped(result) == {"further header row": 1, "header repeated": 1}
     assert result.dropped["header repeated"][1] == "line 5"
+    path.write_text("anchor,near,far\noboe,flute,drum\nFar,anchor,near\ndrum,oboe,flute\n")
+    refused(path, match="t.csv, line 3: .*another order")
+    names = {"anchor": ["near", "far"], "near": ["far", "near"], "far": ["oboe", "oboe"]}  # objects may be called so
+    assert len(made(names)) == 2
 
 
 @pytest.mark.parametrize("missing", [["NA"], "NA", ["NA", "-99"]])

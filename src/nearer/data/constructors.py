@@ -261,7 +261,7 @@ def _selected(known: dict[str, Any], rows: np.ndarray) -> dict[str, Any]:
 
 def _restored(asked: Asked, n_objects: int, labels: np.ndarray | None) -> Parts:
     """Comparisons as this package wrote them: rows of one number are one answer, a row without objects is a check."""
-    _, first, entry = np.unique(asked.number, return_index=True, return_inverse=True)
+    _, first, entry = np.unique(np.asarray(asked.number), return_index=True, return_inverse=True)
     known = _selected(asked.known, first)
     kinds: Coded = known.pop("kind")
     answers = Answers(str(kinds.names[0]) if len(kinds.names) == 1 else kinds, len(first), **known)

@@ -72,10 +72,12 @@ def _from_rows(table: MemoryTable, rows: list[Any]) -> MemoryTable:
             raise FileFormatError(f"{table.name}, {table.place(number)}: got {shown(str(row))}, expected {expected}")
     if kind is list:
         return replace(table, names=[""] * len(rows[0]), columns=list(zip(*rows)))
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    kinds = dict.fromkeys(map(tuple, rows))  # of keys
+    names = list(dict.fromkeys(name for keys in kinds for name in keys))
     columns = [[row.get(name) for row in rows] for name in names]
-    for column in columns:  # objects in cells become text
-        column[:] = [json.dumps(cell, ensure_ascii=False) if type(cell) is dict else cell for cell in column]
+    for column in columns:
+        if dict in set(map(type, column)):  # objects in cells become text
+            column[:] = [json.dumps(cell, ensure_ascii=False) if type(cell) is dict else cell for cell in column]
     return replace(table, names=names, columns=columns)
 
 
