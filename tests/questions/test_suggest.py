@@ -56,7 +56,7 @@ def test_balanced_asks_about_each_object_as_often():
     assert heads.max() - heads.min() <= 2
 
 
-def test_random_share_is_told():
+def test_random_share():
     found = suggest(objects=20, size=50, strategy="balanced", random_share=0.3, random_state=0)
     assert (found.strategy == "random").sum() == 15
     assert "35 balanced, 15 random" in repr(found)
@@ -94,7 +94,7 @@ def test_same_seed_same_questions():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ({"size": 0, "objects": 5}, "size: got 0"),
         ({"size": 1000, "objects": 5}, "only 30 different questions about 5 objects"),
@@ -122,8 +122,8 @@ def test_same_seed_same_questions():
         ({"objects": 5, "n_components": 0}, "n_components: got 0"),
     ],
 )
-def test_what_is_wrong_is_refused(arguments, told):
-    with pytest.raises(ValueError, match=told):
+def test_wrong_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
         suggest(**{"size": 1, **arguments})
 
 
