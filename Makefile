@@ -15,7 +15,7 @@ help:
 	@echo "make fuzz   random calls and damaged files for MINUTES (2); make kill: KILLS (100) at random moments;"
 	@echo "            make soak: the same work again and again for MINUTES, memory must stay flat"
 	@echo "make lint   ruff and spelling; make types: mypy"
-	@echo "make bench  race rival software, measure growth, fill docs/benchmarks.md (takes a while);"
+	@echo "make bench  race rival software, measure growth, fill benchmarks/RESULTS.md (takes a while);"
 	@echo "            also: python -m benchmarks.large | growth | ablation | sensitivity | regression [--quick]"
 	@echo "make docs   build the documentation site, warnings as errors, and run what its pages show"
 

@@ -4,7 +4,7 @@
     python -m benchmarks.cluster speedup              # full passes over 50 million comparisons: two workers against one
     python -m benchmarks.cluster memory               # 100 million comparisons on workers limited to 1 GiB
     python -m benchmarks.cluster quality              # SVRG-SBB on two workers against one machine: test error
-    python -m benchmarks.cluster all --update-docs    # everything, and the tables of docs/scaling.md
+    python -m benchmarks.cluster all --update-docs    # everything, and the tables of benchmarks/RESULTS.md
 
 ``--scale 0.1`` runs everything on a tenth of the comparisons. Results go to benchmarks/results/cluster.json.
 """
@@ -29,6 +29,7 @@ import pyarrow.parquet as pq
 
 from benchmarks import common
 from benchmarks.common import spread
+from benchmarks.figures import fill
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.distributed import DaskObjective, connect
 from nearer.objective import LocalObjective
@@ -36,7 +37,6 @@ from nearer.solvers import SBB, SVRG
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "cluster.json"
-DOCS = HERE.parent / "docs" / "scaling.md"
 FILE_ROWS = 2_000_000
 LOSS = "tste"
 
@@ -354,14 +354,12 @@ def run_of(table: str) -> str:
 
 
 def update_docs(results: dict[str, Any]) -> None:
-    """Put the tables between the markers of docs/scaling.md."""
-    text = DOCS.read_text()
-    for name, table in tables(results).items():
-        start, end = f"<!-- measured: {name} -->", "<!-- end -->"
-        if start in text:
-            head, _, rest = text.partition(start)
-            text = f"{head}{start}\n{table}\n\n{common.about(results[run_of(name)])}\n{end}{rest.partition(end)[2]}"
-    DOCS.write_text(text)
+    """Put the tables between the markers of benchmarks/RESULTS.md."""
+    content = {
+        f"cluster-{name}": f"{table}\n\n{common.about(results[run_of(name)])}"
+        for name, table in tables(results).items()
+    }
+    common.PAGE.write_text(fill(common.PAGE.read_text(encoding="utf-8"), content), encoding="utf-8")
 
 
 def main() -> None:

@@ -36,14 +36,13 @@ import numpy as np
 import psutil
 import sqlalchemy as sa
 
-from benchmarks.common import RESULTS, ROOT, save, table
+from benchmarks.common import PAGE, RESULTS, save, table
 from benchmarks.figures import fill
 from benchmarks.postgres import PrivatePostgres
 from nearer.collect.store import Store, answers, participants, questions
 from nearer.collect.study import new_study
 
 N_OBJECTS = 100
-PAGE = ROOT / "docs" / "collect.md"
 BOUND = 0.2  # seconds, of the 99th percentile
 
 
@@ -577,7 +576,7 @@ def measure_hostile(kind: str, count: int, seconds: float, attackers: int) -> li
 
 
 def summary() -> str:
-    """The saved results as the table of docs/collect.md."""
+    """The saved results as the table of benchmarks/RESULTS.md."""
 
     def people(row: dict[str, Any], *_: Any) -> str:
         return f"{row['answer p99 ms']:.0f}, {row['next p99 ms']:.0f} ms"
@@ -616,7 +615,7 @@ def summary() -> str:
 
 
 def write_page() -> None:
-    """Fill docs/collect.md."""
+    """Fill benchmarks/RESULTS.md."""
     text = fill(PAGE.read_text(encoding="utf-8"), {"collect": summary()})
     PAGE.write_text(text, encoding="utf-8")
 

@@ -18,6 +18,7 @@ import nearer
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = Path(__file__).resolve().parent / "results"
+PAGE = Path(__file__).resolve().parent / "RESULTS.md"
 
 
 def facts() -> dict[str, Any]:

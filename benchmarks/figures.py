@@ -1,16 +1,17 @@
-"""Draw the figures of the saved results and write tables, facts and figures into the page on benchmarks.
+"""Draw the figures of the saved results and write tables, facts and figures into benchmarks/RESULTS.md.
 
     python -m benchmarks.figures [--quick]
 
-Reads ``benchmarks/results/*.json``, writes ``docs/figures/*.png`` and ``.svg`` and what stands between the markers in
-``docs/benchmarks.md`` and ``README.md``. With --quick, the results of quick runs go to ``benchmarks/results/quick/``
-instead.
+Reads ``benchmarks/results/*.json``, writes ``docs/figures/*.png`` and ``.svg``, and fills the markers in
+``benchmarks/RESULTS.md`` and the summary in ``docs/benchmarks.md``. With --quick, the results of quick runs go to
+``benchmarks/results/quick/`` instead.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -298,8 +299,8 @@ def blocks(results: Results) -> dict[str, str]:
     }
 
 
-def readme_block(results: Results) -> str:
-    """Plain fits of human answers against rivals, a row for each loss, for the README; the page has all."""
+def summary_block(results: Results) -> str:
+    """Plain fits of human answers against rivals, a row for each loss."""
     record = results.get("rivals")
     if record is None:
         return NOT_RUN
@@ -319,10 +320,10 @@ def readme_block(results: Results) -> str:
         "9,090 answers of people about 400 artists, 9 dimensions. Plain fits, medians of "
         f"{record['rows'][0]['repeats']} interleaved runs; {about(record)}."
     )
-    return f"{head}\n\n{table(rows)}\n{readme_large(results)}"
+    return f"{head}\n\n{table(rows)}\n{summary_large(results)}"
 
 
-def readme_large(results: Results) -> str:
+def summary_large(results: Results) -> str:
     """What the largest problem takes, in a sentence; empty if it was not run."""
     record = results.get("large-file")
     if record is None:
@@ -343,16 +344,21 @@ def _exponents(record: Record) -> str:
 
 
 def fill(text: str, content: dict[str, str]) -> str:
-    """Replace what stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``."""
+    """Replace the text between ``<!-- begin NAME -->`` and ``<!-- end NAME -->`` for each name in `content`."""
     names = [name for _, name, _ in _MARKERS.findall(text)]
-    if sorted(names) != sorted(content):
+    if not set(content) <= set(names):
         raise ValueError(f"page: markers {sorted(names)} do not match the blocks {sorted(content)}")
-    return _MARKERS.sub(lambda found: f"{found[1]}{content[found[2]].strip()}\n{found[3]}", text)
+
+    def filled(found: re.Match[str]) -> str:
+        return f"{found[1]}{content[found[2]].strip()}\n{found[3]}" if found[2] in content else found[0]
+
+    return _MARKERS.sub(filled, text)
 
 
 def write(results: Results, page: Path, target: Path) -> list[str]:
     """Draw what there is and fill the page; returns the names of the figures drawn."""
-    folder = target.parent / "figures"
+    folder = ROOT / "docs" / "figures" if target == common.PAGE else target.parent / "figures"
+    shown = os.path.relpath(folder, target.parent)
     folder.mkdir(parents=True, exist_ok=True)
     drawn, content = [], blocks(results)
     for name, draw in FIGURES.items():
@@ -362,7 +368,7 @@ def write(results: Results, page: Path, target: Path) -> list[str]:
         if figure is not None:
             for end in (".png", ".svg"):
                 save_figure(figure, folder / f"benchmark-{name}{end}", dpi=130, force=True)
-            content[key] = f"![{name}](figures/benchmark-{name}.svg)"
+            content[key] = f"![{name}]({shown}/benchmark-{name}.svg)"
             drawn.append(name)
     _rewrite(page, target, content)
     return drawn
@@ -377,12 +383,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="of quick runs, into benchmarks/results/quick")
     options = parser.parse_args(arguments)
-    page = ROOT / "docs" / "benchmarks.md"
-    target = common.RESULTS / "quick" / "benchmarks.md" if options.quick else page
+    page = common.PAGE
+    target = common.RESULTS / "quick" / page.name if options.quick else page
     drawn = write(Results(options.quick), page, target)
     if not options.quick:
-        readme = ROOT / "README.md"
-        _rewrite(readme, readme, {"readme-rivals": readme_block(Results(False))})
+        docs = ROOT / "docs" / "benchmarks.md"
+        _rewrite(docs, docs, {"rivals-summary": summary_block(Results(False))})
     print(f"{target}: figures {', '.join(drawn) or 'none'}")
 
 

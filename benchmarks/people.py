@@ -4,7 +4,7 @@
 
 Everything is simulated, so that the truth is known; maps and ways to err are those of `benchmarks.verdicts`. Methods
 were chosen on the kinds in `SEEN`; those in `ASIDE` were not looked at until all was settled. Every part prints its
-table and saves it under ``benchmarks/results``; `page` writes what is saved into ``docs/people.md``.
+table and saves it under ``benchmarks/results``; `page` writes what is saved into ``benchmarks/RESULTS.md``.
 """
 
 from __future__ import annotations
@@ -342,7 +342,7 @@ def _told(record: dict[str, Any], rows: Rows) -> str:
 
 
 def blocks(records: dict[str, dict[str, Any] | None]) -> dict[str, str]:
-    """What stands between the markers of ``docs/people.md``, from saved results by the name of their part."""
+    """What stands between the markers of ``benchmarks/RESULTS.md``, from saved results by the name of their part."""
     made = {}
     for name, summary in SUMMARIES.items():
         record = records.get(name)
@@ -453,10 +453,10 @@ SUMMARIES = {
 
 
 def write_page() -> None:
-    """Write the saved results into ``docs/people.md``."""
+    """Write the saved results into ``benchmarks/RESULTS.md``."""
     paths = {name: common.RESULTS / f"people_{name}.json" for name in SUMMARIES}
     records = {name: json.loads(path.read_text()) if path.is_file() else None for name, path in paths.items()}
-    page = common.ROOT / "docs" / "people.md"
+    page = common.PAGE
     page.write_text(fill(page.read_text(), blocks(records)))
 
 

@@ -6,7 +6,7 @@
 Everything is simulated, so that the truth is known. `curves` runs one setting after the other and keeps each in
 ``benchmarks/results/questions_curves.json`` when it is done: what is there is not run again, so it can be broken off
 and taken up (`--only` names settings by number, `--minutes` begins none after so long). `summary` makes the table
-and the figure of what is there, `pages` writes the tables into docs/questions.md.
+and the figure of what is there, `pages` writes the tables into benchmarks/RESULTS.md.
 
 Every level of kind, noise, size and answers in flight occurs in the settings, not every combination. "chosen on" are
 the kinds of points that the strategy was developed with. In the settings "looked into" it did worst in a first run of
@@ -284,8 +284,8 @@ def draw() -> None:
 
 
 def pages() -> None:
-    """Write the tables that were saved into docs/questions.md."""
-    page = common.ROOT / "docs" / "questions.md"
+    """Write the saved tables into benchmarks/RESULTS.md."""
+    page = common.PAGE
     content = {}
     for name in ("curves", "speed"):
         path = common.RESULTS / f"questions{'' if name == 'curves' else '_' + name}.json"

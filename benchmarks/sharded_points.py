@@ -9,7 +9,7 @@ three blocks of points and of gradient at a time, never all points. Gradient row
 
 `BlockedObjective` does exactly this, in one process, and counts the rows that would travel and those held at a time;
 solvers run on it unchanged. The script compares gradients, traffic, memory and test error with the ordinary objective
-and with the model of docs/scaling.md, and prints the model for 10^8 objects and 10^10 comparisons.
+and with the model of docs/large-data.md, and prints the model for 10^8 objects and 10^10 comparisons.
 """
 
 from __future__ import annotations

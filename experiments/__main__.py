@@ -45,7 +45,7 @@ def command(
     """Redo WHAT of the paper: run it, write tables (CSV) and settings (JSON), draw figures (PNG, SVG).
 
     A run that was interrupted goes on where it stopped: finished trials are kept, one small file each, and skipped.
-    "report" writes the figures of all tables into docs/reproduction.md, with a verdict on each claim.
+    "report" writes all tables and the verdict on each claim into experiments/RESULTS.md and docs/reproduction.md.
 
     \b
     Examples:

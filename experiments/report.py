@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -33,16 +32,23 @@ _NAMES = {k: v.replace("$", "") for k, v in {**NAMES, "raw": "raw features"}.ite
 def write(lab: Lab, root: Path) -> Path:
     """Fill the page from the tables; returns the file written.
 
-    The committed results go to ``docs/reproduction.md``, those of any other folder to a page in that folder.
+    The committed results go to ``experiments/RESULTS.md``, and the verdicts also to ``docs/reproduction.md``; those of
+    any other folder to a page in that folder.
     """
-    template = root / "docs" / "reproduction.md"
-    committed = lab.out.resolve() == (root / "experiments").resolve()
-    image = _copied_to(root / "docs" / "reproduction") if committed else _in_place
-    text = fill(template.read_text(encoding="utf-8"), blocks(lab, image))
-    target = template if committed else lab.out / "reproduction.md"
+    template = root / "experiments" / "RESULTS.md"
+    target = lab.out / template.name
+    content = blocks(lab)
+    _rewrite(template, target, content)
+    if target.resolve() == template.resolve():
+        page = root / "docs" / "reproduction.md"
+        _rewrite(page, page, {name: content[name] for name in ("verdicts", "speed")})
+    return target
+
+
+def _rewrite(template: Path, target: Path, content: dict[str, str]) -> None:
+    text = fill(template.read_text(encoding="utf-8"), content)
     with atomic_write(target, force=True, mode="w") as file:
         file.write(text)
-    return target
 
 
 def fill(text: str, content: dict[str, str]) -> str:
@@ -55,7 +61,7 @@ def fill(text: str, content: dict[str, str]) -> str:
     return _MARKERS.sub(lambda found: f"{found[1]}{content[found[2]].strip()}\n{found[3]}", text)
 
 
-def blocks(lab: Lab, image: Callable[[Path, Path], str]) -> dict[str, str]:
+def blocks(lab: Lab) -> dict[str, str]:
     """All generated parts of the page, by the name of their markers."""
     out = {
         "verdicts": _verdicts(lab),
@@ -73,22 +79,10 @@ def blocks(lab: Lab, image: Callable[[Path, Path], str]) -> dict[str, str]:
     for name, figures in FIGURES.items():
         folder = lab.results(name)
         found = [folder / f"{figure}.png" for figure in figures]
-        lines = [f"![{TITLES[name]} ({path.stem})]({image(path, lab.out)})" for path in found if path.is_file()]
+        shown = {path.stem: path.relative_to(lab.out).as_posix() for path in found if path.is_file()}
+        lines = [f"![{TITLES[name]} ({stem})]({path})" for stem, path in shown.items()]
         out[f"{name}-figures"] = "\n\n".join(lines) or "(not run)"
     return out
-
-
-def _copied_to(folder: Path) -> Callable[[Path, Path], str]:
-    def image(path: Path, _: Path) -> str:
-        folder.mkdir(exist_ok=True)
-        shutil.copyfile(path, folder / path.name)
-        return f"{folder.name}/{path.name}"
-
-    return image
-
-
-def _in_place(path: Path, out: Path) -> str:
-    return path.relative_to(out).as_posix()
 
 
 def _or_not_run(block: Callable[[Lab], str], lab: Lab) -> str:

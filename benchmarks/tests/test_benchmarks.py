@@ -191,7 +191,7 @@ def test_figures_and_page(results, tmp_path, monkeypatch):
                                 "objective": f} for f in (1.0, 4.0)], {}),
     ):  # fmt: skip
         common.save(name, rows, **more)
-    page = ROOT / "docs" / "benchmarks.md"
+    page = common.PAGE
     target = tmp_path / "out" / "page.md"
     assert figures.write(figures.Results(False), page, target) == ["growth", "ablation", "sensitivity-scans"]
     text = target.read_text()
@@ -267,7 +267,7 @@ def test_simulated_people_do_what_they_are_said_to():
 
 
 def test_the_page_about_people_holds_what_is_saved():
-    text = (common.ROOT / "docs" / "people.md").read_text()
+    text = common.PAGE.read_text()
     paths = {name: common.RESULTS / f"people_{name}.json" for name in people.SUMMARIES}
     records = {name: json.loads(path.read_text()) for name, path in paths.items()}
     assert figures.fill(text, people.blocks(records)) == text

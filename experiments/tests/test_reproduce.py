@@ -143,7 +143,7 @@ def test_retrieval_on_a_file_of_features(tmp_path, few_images):
 def test_the_page_takes_what_there_is(fig1_folder):
     result = reproduce("report", "--quick", "--out", fig1_folder)
     page = Path(result.stdout.strip())
-    assert page == fig1_folder / "reproduction.md"
+    assert page == fig1_folder / "RESULTS.md"
     text = page.read_text()
     assert "| C1 |" in text
     assert "(fig1/results/fig1.png)" in text

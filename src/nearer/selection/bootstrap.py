@@ -152,7 +152,7 @@ def bootstrap(
 
     In simulations 90 % intervals held the truth in 88 to 98 % of cases, whatever the noise, and 90 % regions in 88 to
     100 %, but with ste and hinge on very flat maps of three dimensions only in 82 to 84 %. They assume that the
-    dimension is right. See docs/trust.md.
+    dimension is right. See docs/conclusions.md.
 
     Parameters
     ----------
