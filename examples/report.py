@@ -15,5 +15,5 @@ answers = Comparisons.from_points(points, 2000, labels=names, noise=0.1, random_
 
 model = OrdinalEmbedding(2, loss="ste", random_state=0).fit(answers)
 groups_on_map = [label.split()[0] for label in model.labels_]
-report = nearer.report(model, answers, "report.html", title="Instruments", groups=groups_on_map, force=True)
-print(f"wrote report.html: {report.scores.held_out:.1%} of held-out answers satisfied")
+report = nearer.write_report(model, answers, "report.html", title="Instruments", groups=groups_on_map, force=True)
+print(f"wrote report.html: {report.evaluation.held_out:.1%} of held-out answers satisfied")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nearer import Comparisons, OrdinalEmbedding, load, report
+from nearer import Comparisons, OrdinalEmbedding, load, write_report
 from nearer.io import open_blocks, read_comparisons, write_comparisons
 
 WARM_UP = 20
@@ -34,7 +34,7 @@ def _round(folder, number):
     OrdinalEmbedding(2, random_state=number).fit(folder / "a.parquet")
     assert sum(len(block) for block in open_blocks(folder / "a.parquet").blocks(500)) == len(made)
     if number % 5 == 0:
-        report(model, path=folder / f"{number}.html", cv=0)
+        write_report(model, path=folder / f"{number}.html", cv=0)
 
 
 def _use():

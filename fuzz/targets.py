@@ -34,8 +34,9 @@ from nearer.coordinates import read_embedding, write_embedding
 from nearer.io import FileFormatError, open_blocks, read_comparisons, write_comparisons
 from nearer.io.coerce import as_comparisons
 from nearer.metrics import comparison_accuracy, log_loss, procrustes_distance, worst_comparisons
-from nearer.reports import Report, Scores, worst_violations
-from nearer.reports.page import load_thumbnails
+from nearer.reports import Report
+from nearer.reports.thumbnails import load_thumbnails
+from nearer.selection import Evaluation
 from nearer.solvers import GD, LBFGS, SGD, SVRG, Auto
 from nearer.solvers.checkpoint import Checkpoint
 
@@ -413,9 +414,10 @@ def _some_report(rng, word, n=5):
     labels = [f"{word(rng)}{number}" for number in range(n)]
     more = {
         "subtitle": word(rng), "command": word(rng), "groups": [word(rng) for _ in range(n)],
-        "facts": {word(rng): word(rng), "Seed": 1}, "violations": worst_violations(X, ROWS, labels=labels),
+        "facts": {word(rng): word(rng), "Seed": 1},
+        "violations": worst_comparisons(X, Comparisons(ROWS, labels=labels)),
         "check": check(Comparisons(ROWS, labels=labels, participants=[word(rng) or "?" for _ in ROWS]), 2).to_dict(),
-        "scores": Scores(training=0.9, held_out=0.8), "history": {"epoch": [0, 1], "objective": [2.0, 1.0]},
+        "evaluation": Evaluation(training=0.9, held_out=0.8), "history": {"epoch": [0, 1], "objective": [2.0, 1.0]},
     }  # fmt: skip
     return Report(word(rng), X, labels=labels, **more)
 
@@ -457,7 +459,7 @@ def report_of_a_map(rng):
     names = [f"{_word(rng)}{number}" for number in range(5)]
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(*DOCUMENTED):
         model = OrdinalEmbedding(2, solver=GD(max_epochs=2), random_state=0).fit(Comparisons(ROWS, labels=names))
-        nearer.report(model, path=Path(folder) / "r.html", title=_word(rng), cv=0)
+        nearer.write_report(model, path=Path(folder) / "r.html", title=_word(rng), cv=0)
 
 
 def make_page(rng):

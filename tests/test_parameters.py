@@ -11,7 +11,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.io import atomic_write
 from nearer.metrics import nearest_neighbours, procrustes_align
 from nearer.people import ExclusionRules, IndividualEmbedding
-from nearer.reports import study
+from nearer.selection import evaluate
 from nearer.solvers import Auto
 
 X = np.random.default_rng(0).normal(size=(6, 2))
@@ -57,8 +57,8 @@ def _written(path):
             lambda: Comparisons.from_rankings([0], [[1, 2]], k=1, ordered="no"),
             "ordered: got 'no', expected True or False",
         ),
-        (lambda: study(None, learning_curve="no"), "learning_curve: got 'no', expected True or False"),
-        (lambda: study(None, people="no"), "people: got 'no', expected True, False or None"),
+        (lambda: evaluate(None, learning_curve="no"), "learning_curve: got 'no', expected True or False"),
+        (lambda: evaluate(None, people="no"), "people: got 'no', expected True, False or None"),
         (lambda: _written("nowhere"), "force: got 'no', expected True or False"),
         (lambda: check_bool(None, "x"), "x: got None, expected True or False"),
     ],

@@ -58,7 +58,7 @@ STEPS = {
     "from nearer import OrdinalEmbedding": [],
     "from nearer import Comparisons, OrdinalEmbedding; import nearer.solvers, nearer.metrics": [],
     "from nearer import *; import nearer.model_file, nearer.reports": [],
-    "assert callable(nearer.report); from nearer import report; assert report is nearer.reports.report": [],
+    "from nearer import reports, write_report; assert write_report is reports.write_report": [],
 }
 # The last two are loaded by parts of scikit-learn that a feature map alone needs.
 HEAVY = ["dask", "distributed", "matplotlib", "click", "h5py", "rich", "sklearn.model_selection"]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nearer.io import read_comparisons, write_comparisons
     from nearer.model_file import load
     from nearer.people import IndividualEmbedding
-    from nearer.reports import report
+    from nearer.reports import write_report
     from nearer.shortcuts import CKL, GNMDS, SOE, STE, TSTE
     from nearer.tables import Layout
 
@@ -27,13 +27,13 @@ _HOMES = dict.fromkeys(("CKL", "GNMDS", "SOE", "STE", "TSTE"), "nearer.shortcuts
     "OrdinalEmbedding": "nearer.estimator",
     "load": "nearer.model_file",
     "read_comparisons": "nearer.io",
-    "report": "nearer.reports",
+    "write_report": "nearer.reports",
     "write_comparisons": "nearer.io",
 }
 
 __all__ = [
     "CKL", "GNMDS", "SOE", "STE", "TSTE", "Comparisons", "FeatureMap", "IndividualEmbedding", "Layout",
-    "OrdinalEmbedding", "__version__", "load", "read_comparisons", "report", "write_comparisons",
+    "OrdinalEmbedding", "__version__", "load", "read_comparisons", "write_comparisons", "write_report",
 ]  # fmt: skip
 
 

@@ -75,7 +75,7 @@ def test_options_have_the_names_and_defaults_of_the_library():
     from nearer.cli.fit import fit_command as fit
     from nearer.cli.maps import place_command as place
     from nearer.estimator import OrdinalEmbedding
-    from nearer.reports import report
+    from nearer.reports import write_report
 
     library = inspect.signature(OrdinalEmbedding).parameters
     options = fit.make_context("fit", ["answers.csv", "-o", "out"]).params
@@ -83,7 +83,7 @@ def test_options_have_the_names_and_defaults_of_the_library():
         assert options[name] == library[name].default, name
     assert options["random_state"] == 0  # None in the library; a command is to be repeatable
     studies = {"title", "groups", "images", "cv", "dims", "learning_curve", "bootstrap", "force"}
-    assert studies <= set(inspect.signature(report).parameters)
+    assert studies <= set(inspect.signature(write_report).parameters)
     assert studies <= set(options)
     placing = {option.name: option.default for option in place.params}
     assert placing["n_init"] == inspect.signature(OrdinalEmbedding.place).parameters["n_init"].default

@@ -227,7 +227,7 @@ def interrupted(*args, **kwargs):
 
 
 def test_ctrl_c_in_a_study_leaves_it_out(nearer, answers, tmp_path, monkeypatch):
-    monkeypatch.setattr("nearer.selection.cross_validate_dimensions", interrupted)
+    monkeypatch.setattr(sys.modules["nearer.selection.evaluate"], "cross_validate_dimensions", interrupted)
     called = nearer("fit", "answers.csv", "-o", "out", "--bootstrap", 5, "--n-init", 1)
     assert called.code == 130
     assert "cross-validation left out" in called.err

@@ -95,7 +95,7 @@ def test_the_library_looks_at_the_place_of_a_report_before_its_studies(files, mo
     (files / "r.html").write_text("")
     for path, told in (("r.pdf", "can be written"), ("r.html", "exists already"), ("no/r.html", "does not exist")):
         with pytest.raises((ValueError, OSError), match=told):
-            content.report(None, path=files / path)
+            content.write_report(None, path=files / path)
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]])

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from browser_page import history, spread
-from nearer.reports import Report, worst_violations
+from nearer import Comparisons
+from nearer.metrics import worst_comparisons
+from nearer.reports import Report
 
 pytestmark = pytest.mark.browser
 
@@ -121,7 +123,8 @@ def test_hostile_text_is_shown_as_text(page):
     T = np.array([[i, (i + 5) % len(HOSTILE), (i + 1) % len(HOSTILE)] for i in range(len(HOSTILE))])
     data = Report(
         "</title><script>alert(3)</script>", X, labels=HOSTILE, groups=["</script><b>", '"onload="alert(4)'] * 8,
-        violations=worst_violations(X, T, labels=HOSTILE), command="nearer fit '<b>.csv'", subtitle="<u>x</u>",
+        violations=worst_comparisons(X, Comparisons(T, labels=HOSTILE)), command="nearer fit '<b>.csv'",
+        subtitle="<u>x</u>",
         facts={"<a href=x>": "<svg onload=alert(5)>"}, check={"problems": ["<b>bad</b>"]},
     )  # fmt: skip
     page.open(data)

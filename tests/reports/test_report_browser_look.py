@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from browser_page import history, spread
-from nearer.reports import Report, Scores, worst_violations
+from nearer.metrics import worst_comparisons
+from nearer.reports import Report
+from nearer.selection import Evaluation
 from nearer.warning_types import InputWarning
 
 pytestmark = [pytest.mark.browser, pytest.mark.tools]
@@ -42,10 +44,11 @@ def test_layout_fits_the_width(page, width):
     data = Report(
         "A title that is rather long for a small screen", spread(n, 2), labels=[f"object number {i}" for i in range(n)],
         groups=[f"group {i % 9}" for i in range(n)], subtitle="9,090 triplets over 400 objects",
-        scores=Scores(0.93, 0.91, 0.9, 0.92, 0.95, 0.94, 0.91), history=history(), command="nearer fit " + "a" * 200,
+        evaluation=Evaluation(0.93, 0.91, 0.9, 0.92, 0.95, 0.94, 0.91),
+        history=history(), command="nearer fit " + "a" * 200,
         dimensions={"n_components": [1, 2, 3], "accuracy": [0.7, 0.9, 0.91], "standard_error": [0.01] * 3},
         learning_curve={"n_comparisons": [10, 20, 40], "accuracy": [0.6, 0.7, 0.75], "extrapolated": [0, 0, 1]},
-        chosen_dimension=2, violations=worst_violations(spread(n, 2), np.array([[0, 59, 1], [3, 50, 4]])),
+        chosen_dimension=2, violations=worst_comparisons(spread(n, 2), [[0, 59, 1], [3, 50, 4]]),
         facts={"long" * 20: "x" * 300},
     )  # fmt: skip
     page.open(data, width=width)
@@ -152,10 +155,11 @@ def test_print_starts_with_the_map_and_takes_four_pages_at_most(page, n):
     problems = ["A problem that takes some lines to tell. " * 8] * 3
     data = Report(
         "Print", spread(n, 2), labels=[f"object number {i}" for i in range(n)], groups=[f"g{i % 9}" for i in range(n)],
-        scores=Scores(0.93, 0.91, 0.9, 0.92, 0.95, 0.94, 0.91), history=history(), command="nearer fit " + "a" * 200,
+        evaluation=Evaluation(0.93, 0.91, 0.9, 0.92, 0.95, 0.94, 0.91),
+        history=history(), command="nearer fit " + "a" * 200,
         dimensions={"n_components": [1, 2, 3], "accuracy": [0.7, 0.9, 0.91], "standard_error": [0.01] * 3},
         learning_curve={"n_comparisons": [10, 20, 40], "accuracy": [0.6, 0.7, 0.75], "extrapolated": [0, 0, 1]},
-        chosen_dimension=2, violations=worst_violations(spread(n, 2), index), check={"problems": problems},
+        chosen_dimension=2, violations=worst_comparisons(spread(n, 2), index), check={"problems": problems},
         facts={f"fact {k}": "text " * 12 for k in range(12)},
     )  # fmt: skip
     page.open(data)

@@ -14,8 +14,10 @@ import pytest
 from nearer.check import check
 from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
-from nearer.reports import Report, Scores, describe, worst_violations
+from nearer.metrics import worst_comparisons
+from nearer.reports import Report, describe
 from nearer.reports.page import embed_json, script_data
+from nearer.selection import Evaluation
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -77,12 +79,12 @@ def full(X, **more):
         "subtitle": "<i>6 triplets",
         "command": "nearer fit 'a <b>.csv'\n--seed 1",
         "covariances": np.tile(np.eye(2) * 0.01, (10, 1, 1)),
-        "scores": Scores(training=0.9, held_out=0.8, held_out_low=0.7, held_out_high=0.85, ceiling=0.95),
+        "evaluation": Evaluation(training=0.9, held_out=0.8, held_out_low=0.7, held_out_high=0.85, ceiling=0.95),
         "history": {"epoch": [0, 1], "objective": [2.0, 1.0], "step_size": [None, 0.1], "note": ["a", "b"]},
         "dimensions": {"n_components": [1, 2], "accuracy": [0.7, 0.8], "standard_error": [0.01, None]},
         "chosen_dimension": 2,
         "learning_curve": {"n_comparisons": [10, 20], "accuracy": [0.7, 0.8]},
-        "violations": worst_violations(X, comparisons.index, labels=HOSTILE),
+        "violations": worst_comparisons(X, Comparisons(comparisons.index, labels=HOSTILE)),
         "check": check(comparisons, 2).to_dict(),
         "facts": {"Seed": 1, "<b>": "</dl>"},
     }
@@ -226,12 +228,12 @@ def test_how_the_input_was_read_is_shown(X):
 
 def test_violations_are_sentences(X):
     labels = list("abcdefghij")
-    found = worst_violations(X, np.array([[0, 1, 2], [0, 2, 1]]), labels=labels)
+    found = worst_comparisons(X, Comparisons([[0, 1, 2], [0, 2, 1]], len(X), labels=labels))
     text = "".join(read(Report("t", X, violations=found).html()).text)
     assert "The map contradicts 1 of 2 answers." in text
     assert re.search(r"a is nearer to [bc] than to [bc]", text)
     assert re.search(r"[\d.]+ times as far \([\d.]+ against [\d.]+\s% of the map's width\)", text)
-    found = worst_violations(X, np.array([[0, 1, 2, 3], [2, 3, 0, 1]]), labels=labels)
+    found = worst_comparisons(X, Comparisons([[0, 1, 2, 3], [2, 3, 0, 1]], len(X), labels=labels))
     text = "".join(read(Report("t", X, violations=found).html()).text)
     assert re.search(r"[ac] and [bd] are nearer to each other than [ac] and [bd]", text)
 
@@ -285,7 +287,7 @@ def test_scripts_and_style_stay_inside_their_elements(X):
 
 def test_distances_are_told_relative_to_the_map():
     X = np.array([[0.0], [8e6], [2e6], [np.nan]])
-    found = worst_violations(X, np.array([[0, 1, 2]]), labels=list("abcd"))
+    found = worst_comparisons(X, Comparisons([[0, 1, 2]], len(X), labels=list("abcd")))
     text = "".join(read(Report("t", X, violations=found).html()).text).replace("\u00a0", " ")
     assert "4 times as far (100 against 25 % of the map's width)" in text
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from nearer.data.messages import answer_sentence, counted
 from nearer.display import clean_text, group_codes, merge_small_groups, natural_key, shorten, shorten_apart
 from nearer.metrics.neighbours import noise_ceiling
-from nearer.reports import Scores
 from nearer.reports.sentences import (
     Tried,
     ceiling_source,
@@ -34,8 +33,9 @@ from nearer.reports.sentences import (
     scores_line,
     violations_sentence,
 )
-from nearer.reports.studies import CrossValidation, Findings, Judgement
+from nearer.selection import Evaluation
 from nearer.selection.dimension import _selection
+from nearer.selection.evaluate import Judgement
 
 
 @pytest.mark.parametrize(
@@ -61,29 +61,29 @@ def test_count():
 
 
 def test_headline_prefers_what_was_not_seen():
-    text = headline(Scores(training=0.95, held_out=0.91, ceiling=0.94))
+    text = headline(Evaluation(training=0.95, held_out=0.91, ceiling=0.94))
     assert text.startswith("The map satisfies 91.0 % of answers it has not seen; where a question was repeated, 94.0 %")
-    assert "made from" in headline(Scores(training=0.95))
-    assert "69.4 % of the answers it was made from" in headline(Scores(training=0.694, held_out=0.86))
-    assert "%" not in headline(Scores())
+    assert "made from" in headline(Evaluation(training=0.95))
+    assert "69.4 % of the answers it was made from" in headline(Evaluation(training=0.694, held_out=0.86))
+    assert "%" not in headline(Evaluation())
 
 
 UNMEASURED, GUESSING, GAP = "was not measured", "cannot be distinguished from guessing", "(a gap of 10 points): "
 UNKNOWN, BEST, GOOD = "is unknown", "the best possible map satisfies ", "as good as the answers allow"
 RANGE, STUCK = BEST + "between 89.0 % and 95.0 %.", "satisfy 86.0 % of the rest, more than the 69.4 % that this"
-OVERFIT = Scores(training=0.95, held_out=0.85)
-BOUNDED = Scores(held_out=0.89, ceiling=0.95, ceiling_low=0.89)
+OVERFIT = Evaluation(training=0.95, held_out=0.85)
+BOUNDED = Evaluation(held_out=0.89, ceiling=0.95, ceiling_low=0.89)
 
 
 @pytest.mark.parametrize(
     ("scores", "tried", "said"),
     [
-        (Scores(), None, [UNKNOWN]),
-        (Scores(training=0.9), None, [UNMEASURED, UNKNOWN]),
-        (Scores(held_out=0.9), None, [UNKNOWN]),
-        (Scores(held_out=0.49), None, [GUESSING, UNKNOWN]),
-        (Scores(held_out=0.53, held_out_low=0.48, held_out_high=0.58), None, [GUESSING, UNKNOWN]),
-        (Scores(held_out=0.53, held_out_low=0.51, held_out_high=0.58), None, [UNKNOWN]),
+        (Evaluation(), None, [UNKNOWN]),
+        (Evaluation(training=0.9), None, [UNMEASURED, UNKNOWN]),
+        (Evaluation(held_out=0.9), None, [UNKNOWN]),
+        (Evaluation(held_out=0.49), None, [GUESSING, UNKNOWN]),
+        (Evaluation(held_out=0.53, held_out_low=0.48, held_out_high=0.58), None, [GUESSING, UNKNOWN]),
+        (Evaluation(held_out=0.53, held_out_low=0.51, held_out_high=0.58), None, [UNKNOWN]),
         # A gap, with the dimension not known, too large, too small, right.
         (OVERFIT, None, [GAP + "there are too few answers for this dimension, or", UNKNOWN]),
         (
@@ -110,35 +110,35 @@ BOUNDED = Scores(held_out=0.89, ceiling=0.95, ceiling_low=0.89)
             Tried(4, 2, 0.85, 0.82),
             [GAP + "a sign of too few answers.", UNKNOWN, "82.0 % of new answers, 3 points less than one of 4, but"],
         ),
-        (Scores(held_out=0.85), Tried(2, 3, 0.85, 0.84), [UNKNOWN, "84.0 % of new answers, no more than one of 2"]),
+        (Evaluation(held_out=0.85), Tried(2, 3, 0.85, 0.84), [UNKNOWN, "84.0 % of new answers, no more than one of 2"]),
         (OVERFIT, Tried(2, 2, 0.85, 0.85), [GAP + "a sign of too few answers.", UNKNOWN]),
-        (Scores(training=0.95, held_out=0.90), None, [UNKNOWN]),
+        (Evaluation(training=0.95, held_out=0.90), None, [UNKNOWN]),
         # The ceiling: reached, missed by what chance may explain, missed.
         (BOUNDED, None, [RANGE, GOOD]),
         (replace(BOUNDED, held_out=0.97), None, [RANGE, GOOD]),
         (
-            Scores(held_out=0.694, held_out_low=0.62, held_out_high=0.77, ceiling=0.84, ceiling_low=0.74),
+            Evaluation(held_out=0.694, held_out_low=0.62, held_out_high=0.77, ceiling=0.84, ceiling_low=0.74),
             None,
             [BEST + "between 74.0 % and 84.0 %.", "5 points short of that, which chance may explain"],
         ),
         (
-            Scores(held_out=0.80, held_out_low=0.78, held_out_high=0.82, ceiling=0.95, ceiling_low=0.89),
+            Evaluation(held_out=0.80, held_out_low=0.78, held_out_high=0.82, ceiling=0.95, ceiling_low=0.89),
             None,
             [RANGE, "leaves 9 points to be explained"],
         ),
-        (Scores(held_out=0.947, ceiling=0.95), None, [BEST + "at most 95.0 %.", "leaves less than 1 point"]),
+        (Evaluation(held_out=0.947, ceiling=0.95), None, [BEST + "at most 95.0 %.", "leaves less than 1 point"]),
         (BOUNDED, Tried(2, 3, 0.89, 0.92), [RANGE, "92.0 % of new answers, 3 points more than one of 2"]),
         (BOUNDED, Tried(2, 4, 0.89, 0.893), [RANGE, "89.3 % of new answers, hardly more than one of 2", GOOD]),
-        (Scores(held_out=0.9, ceiling=0.9, ceiling_low=0.9), None, [BEST + "about 90.0 %.", GOOD]),
-        (Scores(held_out=1.0, ceiling=1.0, ceiling_low=1.0), None, ["a map could satisfy 100 %", GOOD]),
+        (Evaluation(held_out=0.9, ceiling=0.9, ceiling_low=0.9), None, [BEST + "about 90.0 %.", GOOD]),
+        (Evaluation(held_out=1.0, ceiling=1.0, ceiling_low=1.0), None, ["a map could satisfy 100 %", GOOD]),
         (
-            Scores(held_out=0.51, held_out_low=0.49, held_out_high=0.53, ceiling=0.75, ceiling_low=0.5),
+            Evaluation(held_out=0.51, held_out_low=0.49, held_out_high=0.53, ceiling=0.75, ceiling_low=0.5),
             None,
             [GUESSING, BEST + "between 50.0 % and 75.0 %.", "no map can do better"],
         ),
         # A computation that ended in a poor place is not judged further.
-        (Scores(training=0.694, held_out=0.86), None, [STUCK, UNKNOWN]),
-        (Scores(training=0.694, held_out=0.86, ceiling=0.95, ceiling_low=0.89), None, [STUCK, RANGE]),
+        (Evaluation(training=0.694, held_out=0.86), None, [STUCK, UNKNOWN]),
+        (Evaluation(training=0.694, held_out=0.86, ceiling=0.95, ceiling_low=0.89), None, [STUCK, RANGE]),
     ],
 )
 def test_scores_and_what_is_said_of_them(scores, tried, said):
@@ -160,7 +160,7 @@ def some_scores(draw):
     ceiling = draw(st.none() | st.floats(0.5, 1))
     ceiling_low = None if ceiling is None or draw(st.booleans()) else draw(st.floats(0, ceiling))
     questions = None if ceiling is None else draw(st.none() | st.integers(1, 2000))
-    return Scores(draw(st.none() | fraction), held_out, low, high, 0.95, ceiling, ceiling_low, questions)
+    return Evaluation(draw(st.none() | fraction), held_out, low, high, 0.95, ceiling, ceiling_low, questions)
 
 
 @st.composite
@@ -228,12 +228,12 @@ def test_a_choice_that_the_chart_does_not_show_is_explained(chosen, accuracy, to
     assert found.startswith(told)
 
 
-FEW = Scores(0.85, 0.8, held_out_low=0.79, held_out_high=0.81, ceiling=1.0, ceiling_low=1.0, ceiling_questions=3)
+FEW = Evaluation(0.85, 0.8, held_out_low=0.79, held_out_high=0.81, ceiling=1.0, ceiling_low=1.0, ceiling_questions=3)
 
 
 def test_few_repeated_questions_say_little():
     said = " ".join(fit_sentences(FEW))
-    assert "Only 3 questions were repeated, too few to tell how far people agree with each other." in said
+    assert "Only 3 questions were repeated, too few to estimate how far people agree with each other." in said
     assert "explained" not in said
     assert "majority" not in headline(FEW)
     assert ceiling_source(FEW) == "noise ceiling, from 3 repeated questions: too few to rely on"
@@ -261,7 +261,7 @@ def test_the_bound_of_the_ceiling_holds():
         first = rng.binomial(answers, chance)
         ceiling, low = noise_ceiling(np.array([first, answers - first], dtype=float))
         best = np.average(np.maximum(chance, 1 - chance), weights=answers)
-        held += Scores(ceiling=ceiling, ceiling_low=low, ceiling_questions=n).ceiling_bound <= best
+        held += Evaluation(ceiling=ceiling, ceiling_low=low, ceiling_questions=n).ceiling_bound <= best
     assert held / 400 > 0.97
 
 
@@ -284,7 +284,7 @@ def test_a_part_of_a_cross_validation_is_told_as_a_part():
 )
 def test_scores_are_checked(value, message):
     with pytest.raises(ValueError, match=message):
-        Scores(**value)
+        Evaluation(**value)
 
 
 @pytest.mark.parametrize(
@@ -353,7 +353,7 @@ def test_group_codes():
     assert codes.tolist() == [1, 0, -1, -1, -1, 0]
 
 
-HELD_OUT = CrossValidation(5, 0.912, 0.01, 0.8842, 0.9398, 0.95, [0.912] * 5)
+HELD_OUT = {"held_out": 0.912, "held_out_low": 0.8842, "held_out_high": 0.9398, "fold_accuracy": (0.912,) * 5}
 
 
 @pytest.mark.parametrize(
@@ -391,9 +391,9 @@ HELD_OUT = CrossValidation(5, 0.912, 0.01, 0.8842, 0.9398, 0.95, [0.912] * 5)
         (distances_sentence(1.0, 1.0, 4.0), "equally far (25 against 25 % of the map's width)"),
         (distances_sentence(1.0, 0.0, 4.0), "much farther (25 against 0 % of the map's width)"),
         (distances_sentence(0.0, 0.0, 0.0), "equally far (0 against 0 % of the map's width)"),
-        (scores_line(Findings()), ""),
+        (scores_line(Evaluation()), ""),
         (
-            scores_line(Findings(0.99999, None, HELD_OUT)),
+            scores_line(Evaluation(0.99999, **HELD_OUT)),
             "over 99.9 % of the answers satisfied; 91.2 % of held-out answers (5-fold cross-validation, 95 % interval "
             "88.4 to 94.0 %)",
         ),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from nearer.reports.page import load_thumbnails
+from nearer.reports.thumbnails import load_thumbnails
 from nearer.warning_types import InputWarning
 
 
@@ -113,7 +113,7 @@ def test_damaged_pictures_are_left_out_and_told(tmp_path, form):
 
 
 def test_a_picture_too_large_to_open_is_left_out(tmp_path, monkeypatch):
-    monkeypatch.setattr("nearer.reports.page._MAX_PIXELS", 100)
+    monkeypatch.setattr("nearer.reports.thumbnails._MAX_PIXELS", 100)
     picture(tmp_path / "a.png")
     found = load_thumbnails(tmp_path, ["a"])
     assert found.uris == {}

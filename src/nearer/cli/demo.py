@@ -31,7 +31,8 @@ def demo_command(say: Say, out: str, random_state: int, force: bool) -> None:
     from nearer.datasets import load_cars
     from nearer.metrics import precision_at_k
     from nearer.plots import plot_map, save_figure
-    from nearer.reports import describe, study
+    from nearer.reports import describe
+    from nearer.selection import evaluate
 
     cars = load_cars()
     answers = cars.comparisons
@@ -40,7 +41,7 @@ def demo_command(say: Say, out: str, random_state: int, force: bool) -> None:
     with say.compiling():
         model = nearer.TSTE(2, random_state=random_state).fit(answers)
     say.note("held-out answers: maps of 1 to 4 dimensions, and each participant against a map of the others")
-    found = study(model, answers, dims=_DIMENSIONS)
+    found = evaluate(model, answers, dims=_DIMENSIONS)
     same_class = precision_at_k(model.embedding_, cars.classes, k=_NEIGHBOURS)
     values: dict[str, Any] = {**found.summary(), "neighbours_in_the_same_class": same_class}
     with folder as target:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from nearer.io import ReadResult
-    from nearer.reports import Findings
-    from nearer.selection import DimensionSelection
+    from nearer.selection import DimensionSelection, Evaluation
 
 
 FILES = ("embedding.csv", inputs.MODEL, "summary.json", "report.html")
@@ -52,7 +51,7 @@ class Interrupt:
             signal.signal(signal.SIGINT, before)
 
     def attempt(self, name: str, details: str, run: Callable[[], Any]) -> Any:
-        """Monitor of `nearer.reports.study`: after ctrl-C, keep what a study finished, and leave out the rest."""
+        """Monitor of `nearer.selection.evaluate`: after ctrl-C, keep what a study finished, and leave out the rest."""
         if self.pressed:
             return None
         self.say.note(f"{name}: {details}")
@@ -210,15 +209,17 @@ def fit_command(
     if cv_by == "participant" and answers is not None and answers.people is None:
         raise ValueError("--cv-by participant: who gave the answers is not known; say --columns participant=NAME")
     from nearer.coordinates import write_embedding
-    from nearer.reports import default_cv, describe, study
+    from nearer.reports import describe
     from nearer.reports.sentences import scores_line
+    from nearer.selection import evaluate
+    from nearer.selection.thresholds import default_folds
 
     interrupt = Interrupt(say)
     keeping = {} if checkpoint is None else {"checkpoint": checkpoint, "resume": resume}
     model = _fit(say, file if answers is None else answers, fitting, n_components, cluster, interrupt, keeping)
-    if cv is None and answers is not None and not default_cv(len(answers)):
+    if cv is None and answers is not None and not default_folds(len(answers)):
         say.note(f"no cross-validation for {len(answers):,} comparisons unless asked for: --cv 5")
-    found = study(
+    found = evaluate(
         model, answers, cv=cv, cv_by=cv_by, dims=dims, learning_curve=learning_curve, bootstrap=bootstrap,
         monitor=interrupt.attempt,
     )  # fmt: skip
@@ -305,7 +306,7 @@ def _fit(
 
 
 def _summary(
-    model: nearer.OrdinalEmbedding, found: Findings, read: dict[str, Any], fitting: dict[str, Any], interrupted: bool
+    model: nearer.OrdinalEmbedding, found: Evaluation, read: dict[str, Any], fitting: dict[str, Any], interrupted: bool
 ) -> dict[str, Any]:
     """The content of summary.json."""
     return {

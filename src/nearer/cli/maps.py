@@ -32,8 +32,8 @@ def score_command(say: Say, map_path: str, file: str, loss: str | None, reading:
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv). For a loss with a model of
     the answers, also how well it predicts them: log-loss, and the expected error of its probabilities.
     """
-    from nearer.reports import judge
     from nearer.reports.sentences import judgement_lines
+    from nearer.selection.evaluate import judge
 
     model = inputs.open_map(map_path, loss)
     comparisons, facts = inputs.read_for_map(say, file, reading, model)
@@ -310,7 +310,7 @@ def _axes(text: str, model: nearer.OrdinalEmbedding) -> tuple[int, int]:
 
 
 def _calibration(say: Say, model: nearer.OrdinalEmbedding, path: str, file: str | None, reading: dict[str, Any]) -> Any:
-    from nearer.reports.studies import calibrate
+    from nearer.selection.evaluate import calibrate
 
     if not hasattr(model, "loss_"):
         raise ValueError(f"{path}: got coordinates alone, expected a loss too; say --loss")
@@ -346,8 +346,10 @@ def report_command(
     before (regions, dimensions, learning curve, scores) is taken over from the folder's summary.json; with --file, what
     the other answers say takes the place of the scores.
     """
-    from nearer.reports import Report, describe, study
+    from nearer.reports import Report, describe
     from nearer.reports.sentences import scores_line
+    from nearer.selection import evaluate
+    from nearer.selection.evaluate import held_out_of
 
     if file is None:
         inputs.refuse_given(reading, "says how to read --file, but got none")
@@ -356,9 +358,9 @@ def report_command(
     earlier = inputs.read_summary(map_path, model)
     kept = Report.from_dict(earlier.get("report") or {})
     # Who answered how is taken over too, unless it is asked of other answers.
-    found = study(model, comparisons, cv=0, people=False if file is None and "people" in kept else None)
+    found = evaluate(model, comparisons, cv=0, people=False if file is None and "people" in kept else None)
     if file is None:
-        found = replace(found, cross_validation=earlier.get("cross_validation"))
+        found = replace(found, **held_out_of(earlier))
     else:
         kept = {name: kept[name] for name in ("title", "groups", "images", "covariances", "level") if name in kept}
     if not Path(kept.get("images") or ".").is_dir():
@@ -381,13 +383,16 @@ def methods_command(say: Say, map_path: str, bibtex: bool) -> None:
     MAP is a folder that `nearer fit` wrote, or its model file. What was found out with it (cross-validation,
     dimensions, regions) is taken from the folder's summary.json.
     """
-    from nearer.reports.methods import bibliography, methods_paragraph, references, told_of
+    from nearer.reports.methods import bibliography, methods_paragraph, references
+    from nearer.selection import evaluate
+    from nearer.selection.evaluate import held_out_of
 
     model = inputs.open_map(map_path)
     if not hasattr(model, "loss_"):
         raise ValueError(f"{map_path}: got coordinates alone, expected the folder or model that nearer fit wrote")
-    figures = told_of(model, inputs.read_summary(map_path, model))
-    paragraph = methods_paragraph(figures)
-    cited = references(figures)
-    text = bibliography(figures) if bibtex else "\n\n".join([paragraph, "References", *cited])
-    say.result({"paragraph": paragraph, "references": cited, "bibtex": bibliography(figures)}, text)
+    earlier = inputs.read_summary(map_path, model)
+    found = replace(evaluate(model, cv=0, people=False), **held_out_of(earlier))
+    paragraph = methods_paragraph(model, found, earlier)
+    cited, entries = references(model.loss_.name), bibliography(model.loss_.name)
+    text = entries if bibtex else "\n\n".join([paragraph, "References", *cited])
+    say.result({"paragraph": paragraph, "references": cited, "bibtex": entries}, text)

@@ -13,6 +13,7 @@ from scipy.special import ndtri
 
 from nearer import kernels
 from nearer.data import Comparisons, check_integer, check_numbers, row_names
+from nearer.data.splits import group
 from nearer.io.coerce import as_comparisons
 from nearer.io.frames import is_table
 from nearer.losses import Loss, get_loss
@@ -179,10 +180,12 @@ class WorstComparisons:
     objects: np.ndarray  # (m, 3) or (m, 4), labels, or numbers without: anchor, near, far, or i, j, l, k
     near: np.ndarray  # (m,), distance on the map of the pair that should be nearer
     far: np.ndarray  # (m,), that of the other; near >= far throughout
-    weights: np.ndarray  # (m,), 1 without weights
-    participants: np.ndarray | None  # (m,)
-    n_violated: int
-    n_comparisons: int  # those whose objects all have a position
+    weights: np.ndarray  # (m,), 1 without weights; the sum where equal rows are merged
+    participants: np.ndarray | None  # (m,), None where equal rows are merged
+    n_violated: float  # votes, or else rows; ties included
+    n_comparisons: float  # the same of all whose objects have a position
+    n_unplaced: float = 0.0  # left out because an object has no position
+    share: float | None = None  # violated fraction by weight, where weights are not votes
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the columns of a table: objects, distances, weight and, where known, participant."""
@@ -202,13 +205,15 @@ class WorstComparisons:
         return len(self.rows)
 
     def __repr__(self) -> str:
-        return f"WorstComparisons: {len(self):,} of {self.n_violated:,} violated among {self.n_comparisons:,}"
+        return f"WorstComparisons: {len(self):,} of {self.n_violated:,.0f} violated among {self.n_comparisons:,.0f}"
 
     def _repr_html_(self) -> str:
         return html_table(self.to_dict(), repr(self))
 
 
-def worst_comparisons(embedding: ArrayLike, comparisons: Comparisons, n: int = 20) -> WorstComparisons:
+def worst_comparisons(
+    embedding: ArrayLike, comparisons: Comparisons, n: int = 20, *, merge: bool = False
+) -> WorstComparisons:
     """Find the comparisons that a map violates most: those with the largest difference of distances.
 
     Ties count as violated; equal differences come in the order of the comparisons.
@@ -220,30 +225,39 @@ def worst_comparisons(embedding: ArrayLike, comparisons: Comparisons, n: int = 2
     comparisons : Comparisons
     n : int, default 20
         Maximum number to return.
+    merge : bool, default False
+        Return equal rows as one, with the sum of their weights.
     """
     n = check_integer(n, "n", 1)
     points, comparisons = _on_points(embedding, comparisons)
-    near, far, placed, violated = judged(points, comparisons.index)
-    rows = violated[np.argsort(far[violated] - near[violated], kind="stable")[:n]]
-    index = comparisons.index[rows]
+    near, far = _squared_distances(points, comparisons.index)
+    placed = np.isfinite(near) & np.isfinite(far)
+    # The squared distances decide, as in `comparison_accuracy`, so that violated and satisfied rows are all rows.
+    violated = np.flatnonzero(placed & ~(near < far))
+    near, far = np.sqrt(near), np.sqrt(far)
+    order = violated[np.argsort(far[violated] - near[violated], kind="stable")]
+    own = np.ones(len(near)) if comparisons.weights is None else comparisons.weights
+    rows, weights, people = order[:n], own[order[:n]], comparisons.participants
+    if merge and len(order):
+        first, statement = group(list(comparisons.index[order].T), len(points))
+        worst = np.argsort(first)[:n]
+        rows, weights = order[first[worst]], np.bincount(statement, weights=own[order])[worst]
+    index, votes = comparisons.index[rows], comparisons.votes
+    share = None
+    if comparisons.weights is not None and comparisons.answers.votes is None:
+        share = float(own[violated].sum() / max(own[placed].sum(), 1e-300))
     return WorstComparisons(
         rows=rows,
         objects=index if comparisons.labels is None else comparisons.labels[index],
         near=near[rows],
         far=far[rows],
-        weights=np.ones(len(rows)) if comparisons.weights is None else comparisons.weights[rows],
-        participants=None if comparisons.participants is None else np.asarray(comparisons.participants)[rows],
-        n_violated=len(violated),
-        n_comparisons=int(placed.sum()),
+        weights=weights,
+        participants=None if people is None or merge else np.asarray(people)[rows],
+        n_violated=float(votes[violated].sum()),
+        n_comparisons=float(votes[placed].sum()),
+        n_unplaced=float(votes[~placed].sum()),
+        share=share,
     )
-
-
-def judged(points: np.ndarray, index: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Distances of the near and the far pair (N,), which rows have positions (N,), which of these are violated (m,)."""
-    near, far = _squared_distances(points, np.ascontiguousarray(index, dtype=np.int32))
-    placed = np.isfinite(near) & np.isfinite(far)
-    # The squared distances decide, as in `comparison_accuracy`, so that violated and satisfied rows are all rows.
-    return np.sqrt(near), np.sqrt(far), placed, np.flatnonzero(placed & ~(near < far))
 
 
 def wilson_interval(share: ArrayLike, count: ArrayLike, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:

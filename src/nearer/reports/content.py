@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,12 @@ from nearer.data.messages import listed
 from nearer.display import group_codes, label_texts
 from nearer.io.coerce import as_comparisons
 from nearer.io.files import atomic_write, check_ending, refuse_unwritable
+from nearer.metrics import WorstComparisons, worst_comparisons
 from nearer.refits import answers_naming
 from nearer.reports.page import render
 from nearer.reports.sentences import data_sentence, reliability_sentence
-from nearer.reports.studies import Findings, Monitor, Scores, Violations, answers_about, study, worst_violations
+from nearer.selection import Evaluation, evaluate
+from nearer.selection.evaluate import Monitor, answers_about
 
 if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
 ENDINGS = (".html", ".htm")
 _EXTRAPOLATE = 4  # the learning curve is continued to this many times the answers there are
 _KEPT = (
-    "title", "command", "groups", "covariances", "level", "scores", "dimensions", "chosen_dimension", "learning_curve",
-    "images", "facts", "people",
+    "title", "command", "groups", "covariances", "level", "evaluation", "dimensions", "chosen_dimension",
+    "learning_curve", "images", "facts", "people",
 )  # fmt: skip
 
 
@@ -45,12 +47,12 @@ class Report:
     groups: Sequence | np.ndarray | None = None  # (n_objects,); None, NaN, "" for no group
     covariances: np.ndarray | None = None  # of the positions (n_objects, n_components, n_components); NaN: unknown
     level: float = 0.9  # probability of the regions drawn from covariances
-    scores: Scores = field(default_factory=Scores)
+    evaluation: Evaluation = field(default_factory=Evaluation)  # its single figures are shown
     history: Mapping[str, Any] | None = None  # columns objective, step_size, ...: one entry per epoch
     dimensions: Mapping[str, Any] | None = None  # columns n_components, accuracy, perhaps standard_error
     chosen_dimension: int | None = None  # marked in the chart of dimensions
     learning_curve: Mapping[str, Any] | None = None  # n_comparisons, accuracy, perhaps low, high, extrapolated
-    violations: Violations | None = None  # from worst_violations
+    violations: WorstComparisons | None = None  # from worst_comparisons(merge=True)
     check: Mapping[str, Any] | None = None  # from check(comparisons, n_components).to_dict()
     people: Mapping[str, Any] | None = None  # from ParticipantTable.table()
     n_answers: Sequence | np.ndarray | None = None  # (n_objects,): answers that name each object
@@ -108,7 +110,7 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """What `from_dict` reads back, so that ``replace(describe(model), **fields)`` is this page."""
         values = {name: getattr(self, name) for name in _KEPT}
-        values["scores"] = asdict(self.scores)
+        values["evaluation"] = self.evaluation.figures()
         values["images"] = None if self.images is None else os.path.abspath(self.images)
         return values
 
@@ -116,8 +118,8 @@ class Report:
     def from_dict(values: Mapping[str, Any]) -> dict[str, Any]:
         """The fields that `to_dict` gave, read back from JSON; unknown ones are left out."""
         known = {name: values[name] for name in _KEPT if values.get(name) is not None}
-        if "scores" in known:
-            known["scores"] = Scores(**known["scores"])
+        if "evaluation" in known:
+            known["evaluation"] = Evaluation.from_figures(known["evaluation"])
         if "covariances" in known:
             known["covariances"] = np.array(known["covariances"], dtype=float)
         return known
@@ -134,7 +136,7 @@ class Report:
         return Path(path)
 
 
-def report(
+def write_report(
     model: OrdinalEmbedding,
     comparisons: Any = None,
     path: str | os.PathLike | None = None,
@@ -154,7 +156,7 @@ def report(
     monitor: Monitor | None = None,
     force: bool = False,
 ) -> Report:
-    """Find out how far to trust a map, and write it down as one HTML file.
+    """Measure how far to trust a map, and write one HTML file that shows both.
 
     Parameters
     ----------
@@ -169,7 +171,7 @@ def report(
     reading : mapping, optional
         How the input was read, from `ReadResult.facts`: shown as a line, and the columns that were not used.
     cv, cv_by, dims, learning_curve, bootstrap, people, monitor
-        As in `study`: which studies to make.
+        As in `nearer.selection.evaluate`.
     force : bool
         Replace an existing file.
     """
@@ -178,12 +180,12 @@ def report(
         refuse_unwritable(path, force)
     if comparisons is not None:
         comparisons = as_comparisons(comparisons)
-    findings = study(
+    found = evaluate(
         model, comparisons, cv=cv, cv_by=cv_by, dims=dims, learning_curve=learning_curve, bootstrap=bootstrap,
         people=people, monitor=monitor,
     )  # fmt: skip
     made = describe(
-        model, comparisons, findings, title=title, groups=groups, images=images, command=command, facts=facts,
+        model, comparisons, found, title=title, groups=groups, images=images, command=command, facts=facts,
         reading=reading,
     )  # fmt: skip
     if path is not None:
@@ -194,7 +196,7 @@ def report(
 def describe(
     model: OrdinalEmbedding,
     comparisons: Any = None,
-    findings: Findings | None = None,
+    evaluation: Evaluation | None = None,
     *,
     title: str = "Map",
     groups: Sequence | np.ndarray | None = None,
@@ -203,14 +205,13 @@ def describe(
     facts: Mapping[str, Any] | None = None,
     reading: Mapping[str, Any] | None = None,
 ) -> Report:
-    """Put all that is known about a map into a report, without computing anything costly; parameters as in `report`."""
-    found = Findings() if findings is None else findings
+    """Put what is known about a map into a report, without fitting anything; parameters as in `write_report`."""
+    found = Evaluation() if evaluation is None else evaluation
     answers = answers_about(model, comparisons)
     history = getattr(model, "history_", None)
     shown: dict[str, Any] = {}
     if answers is not None:
-        votes = None if answers.answers.votes is None else answers.votes
-        violations = worst_violations(model.embedding_, answers.index, answers.weights, model.labels_, votes=votes)
+        violations = worst_comparisons(model.embedding_, answers, merge=True)
         shown |= {"subtitle": repr(answers), "violations": violations, "n_answers": answers_naming(answers)}
     if found.check is not None:
         shown["check"] = found.check.to_dict()
@@ -233,7 +234,7 @@ def describe(
         groups=groups,
         images=images,
         command=command,
-        scores=found.scores,
+        evaluation=found,
         history=history.to_dict() if history is not None and len(history) else None,
         facts={name: text for name, text in understood.items() if text} | _facts(model, found) | dict(facts or {}),
         in_stages=_solver_name(model) == "auto",
@@ -245,7 +246,7 @@ def _solver_name(model: OrdinalEmbedding) -> str:
     return str(getattr(model.solver, "name", model.solver))
 
 
-def _facts(model: OrdinalEmbedding, found: Findings) -> dict[str, Any]:
+def _facts(model: OrdinalEmbedding, found: Evaluation) -> dict[str, Any]:
     """Loss, solver and outcome of a fit, for the end of the report."""
     facts: dict[str, Any] = {}
     if hasattr(model, "loss_"):
@@ -260,6 +261,6 @@ def _facts(model: OrdinalEmbedding, found: Findings) -> dict[str, Any]:
     weighed = getattr(model, "reliability_", None)
     if weighed is not None:
         facts["Reliability"] = reliability_sentence(weighed.guesses)
-    if found.cross_validation is not None:
-        facts["Cross-validation"] = f"{found.cross_validation.n_folds} folds"
+    if found.fold_accuracy:
+        facts["Cross-validation"] = f"{len(found.fold_accuracy)} folds"
     return facts | {"nearer": __version__, "Python": platform.python_version()}

@@ -5,20 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import io
 import json
-import os
 import re
-import unicodedata
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from importlib.resources import files
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.data.messages import answer_sentence, listed
+from nearer.data.messages import answer_sentence
 from nearer.display import (
     PALETTE,
     clean_text,
@@ -31,11 +26,11 @@ from nearer.display import (
 from nearer.metrics import spread_shares
 from nearer.people.participants import shown_cells
 from nearer.reports import sentences
-from nearer.warning_types import InputWarning
+from nearer.reports.thumbnails import load_thumbnails
 
 if TYPE_CHECKING:
+    from nearer.metrics import WorstComparisons
     from nearer.reports.content import Report
-    from nearer.reports.studies import Violations
 
 _SCRIPTS = ("base.js", "view.js", "draw.js", "map.js", "pairs.js", "charts.js", "main.js")
 MAX_COVARIANCE_NUMBERS = 600_000  # beyond, the file would be too large for a browser
@@ -44,12 +39,6 @@ MAX_NAME = 40
 MAX_TABLE = 500  # rows; the download has them all
 MAX_DISTANCES = 1500  # objects in a square table
 MAX_PEOPLE = 100  # listed, the most doubtful first
-_ENDINGS = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif"}
-_FORMATS = ("PNG", "JPEG", "GIF", "WEBP")  # some of Pillow's other readers start programs
-_MAX_PIXELS = 50_000_000
-MAX_COUNT = 2000
-MAX_BYTES = 12_000_000
-SIDE = 96
 
 
 def render(report: Report) -> str:
@@ -69,7 +58,7 @@ def render(report: Report) -> str:
         "data": embed_json(values),
         "title": _text(report.title),
         "subtitle": f'<p class="subtitle">{_text(report.subtitle)}</p>' if report.subtitle else "",
-        "headline": _sentence(sentences.headline(report.scores)),
+        "headline": _sentence(sentences.headline(report.evaluation)),
         "scores": _scores(report),
         "map_text": _sentence(reading),
         "notes": "".join(f"<p>{_text(note)}</p>" for note in notes),
@@ -127,8 +116,8 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
         values["chosen"] = report.chosen_dimension
     if report.learning_curve is not None:
         values["learning"] = _numeric(report.learning_curve)
-    if report.scores.ceiling is not None and not report.scores.ceiling_is_rough:
-        values["ceiling"] = [report.scores.ceiling_least, report.scores.ceiling]
+    if report.evaluation.ceiling is not None and not report.evaluation.ceiling_is_rough:
+        values["ceiling"] = [report.evaluation.ceiling_least, report.evaluation.ceiling]
     return values, notes
 
 
@@ -227,28 +216,26 @@ def _by_dimension(report: Report) -> list[tuple[int, float, float | None]]:
 
 
 def _scores(report: Report) -> str:
-    scores, board = report.scores, ""
-    if scores.held_out is not None:
-        low, high = scores.held_out_low, scores.held_out_high
-        told = "answers it has not seen" + (", to random questions" if scores.random_only else "")
+    found, board = report.evaluation, ""
+    if found.held_out is not None:
+        low, high = found.held_out_low, found.held_out_high
+        told = "answers it has not seen" + (", to random questions" if found.random_only else "")
         if low is not None and high is not None:
-            told += f"; {100 * scores.level:g} % interval {sentences.interval(low, high)}"
-        board += _score("On new answers", sentences.percent(scores.held_out), told, "held", scores.held_out, low, high)
-    if scores.training is not None:
+            told += f"; {100 * found.level:g} % interval {sentences.interval(low, high)}"
+        board += _score("On new answers", sentences.percent(found.held_out), told, "held", found.held_out, low, high)
+    if found.training is not None:
         told = "answers the map was made from"
-        board += _score("On its own answers", sentences.percent(scores.training), told, "train", scores.training)
-    if scores.ceiling is not None:
-        low = scores.ceiling_low
+        board += _score("On its own answers", sentences.percent(found.training), told, "train", found.training)
+    if found.ceiling is not None:
+        low = found.ceiling_low
         value = (
-            sentences.percent(scores.ceiling)
-            if low in (None, scores.ceiling)
-            else sentences.interval(low, scores.ceiling)
+            sentences.percent(found.ceiling) if low in (None, found.ceiling) else sentences.interval(low, found.ceiling)
         )
-        told = sentences.ceiling_source(scores)
-        board += _score("Best possible", value, told, "limit", None, scores.ceiling_least, scores.ceiling)
+        told = sentences.ceiling_source(found)
+        board += _score("Best possible", value, told, "limit", None, found.ceiling_least, found.ceiling)
     if not board:
         return "<p>No score was computed for this map.</p>"
-    said = " ".join(sentences.fit_sentences(scores, _tried(report)))
+    said = " ".join(sentences.fit_sentences(found, _tried(report)))
     return (
         f'<dl class="scores">{board}</dl><p class="scale" aria-hidden="true"><span>50 % (guessing)</span>'
         f"<span>100 %</span></p><p>{_sentence(said)}</p>"
@@ -332,25 +319,25 @@ def _convergence(report: Report, history: Mapping[str, Any]) -> str:
     return body
 
 
-def _violations(report: Report, violations: Violations) -> str:
-    told = sentences.violations_sentence(
-        violations.n_violated, violations.n_answers, violations.n_unplaced, violations.share,
+def _violations(report: Report, violations: WorstComparisons) -> str:
+    text = sentences.violations_sentence(
+        violations.n_violated, violations.n_comparisons, violations.n_unplaced, violations.share,
         (report.check or {}).get("answers_are_rows", True),
     )  # fmt: skip
-    if not violations.worst:
-        return f"<p>{_text(told)}</p>"
-    told += " The worst, by the difference of the two distances:"
+    if not len(violations):
+        return f"<p>{_text(text)}</p>"
+    text += " The worst, by the difference of the two distances:"
     placed = np.isfinite(report.embedding).all(axis=1)
     width = float(np.ptp(report.embedding[placed], axis=0).max())
     rows = (
         [
-            answer_sentence([_name(label) for label in v.objects]),
-            _sentence(sentences.distances_sentence(v.near, v.far, width)),
-            f"{v.weight:g}",
+            answer_sentence([_name(label) for label in objects]),
+            _sentence(sentences.distances_sentence(near, far, width)),
+            f"{weight:g}",
         ]
-        for v in violations.worst
+        for objects, near, far, weight in zip(violations.objects, violations.near, violations.far, violations.weights)
     )
-    return f"<p>{_text(told)}</p>" + _table(["People said", "On the map", "Answers"], rows, "violations")
+    return f"<p>{_text(text)}</p>" + _table(["People said", "On the map", "Answers"], rows, "violations")
 
 
 def _check(report: Report, check: Mapping[str, Any]) -> str:
@@ -400,91 +387,3 @@ _SECTIONS: dict[str, tuple[str, str, str, Callable[[Report, Any], str]]] = {
     "convergence": ("Computation", "The computation", "history", _convergence),
     "repeat": ("Repeat it", "Repeat it", "facts", _repeat),
 }
-
-
-class Thumbnails(NamedTuple):
-    """Data URIs by object number, and sentences on what is not there."""
-
-    uris: dict[int, str]
-    notes: list[str]
-
-
-def load_thumbnails(
-    folder: str | os.PathLike,
-    labels: Sequence[object],
-    *,
-    max_count: int = MAX_COUNT,
-    max_bytes: int = MAX_BYTES,
-) -> Thumbnails:
-    """Pictures of at most 96 pixels whose files are named as the labels, with or without ending, in any case."""
-    from PIL import UnidentifiedImageError
-
-    root = Path(folder)
-    if not root.is_dir():
-        raise FileNotFoundError(f"images: got {str(root)!r}, expected a folder of pictures")
-    files: dict[str, Path] = {}
-    folded: dict[str, list[Path]] = {}
-    doubled = 0
-    for path in sorted(root.iterdir()):
-        if path.suffix.lower() in _ENDINGS and path.is_file():
-            stem = unicodedata.normalize("NFC", path.stem)
-            doubled += stem in files
-            for name in (unicodedata.normalize("NFC", path.name), stem):
-                files.setdefault(name, path)
-                folded.setdefault(name.casefold(), []).append(path)
-    uris: dict[int, str] = {}
-    unreadable: list[str] = []
-    missing: list[str] = []
-    unclear: list[str] = []
-    over = size = 0
-    for number, label in enumerate(labels):
-        name = unicodedata.normalize("NFC", str(label))
-        fitting = [files[name]] if name in files else folded.get(name.casefold(), [])
-        if not fitting:
-            missing.append(str(label))
-        elif len({path.stem for path in fitting}) > 1:
-            unclear.append(f"{label} ({' or '.join(path.name for path in fitting)})")
-        elif len(uris) >= max_count or size >= max_bytes:
-            over += 1
-        else:
-            try:
-                uris[number] = _data_uri(fitting[0])
-                size += len(uris[number])
-            except UnidentifiedImageError:
-                unreadable.append(f"{fitting[0].name}: not PNG, JPEG, GIF or WebP")
-            except Exception as error:  # readers raise many kinds for a damaged file
-                unreadable.append(f"{fitting[0].name}: {str(error)[:80] or type(error).__name__}")
-    told = {f"no picture in {str(root)!r} is named": missing, "several pictures fit, so none is shown:": unclear}
-    for what, names in told.items():
-        if names:
-            warnings.warn(f"images: {what} {listed(names, 5)}", InputWarning, stacklevel=2)
-    notes = [f"Pictures: {len(uris):,} of {len(labels):,} objects."]
-    left_out: tuple[tuple[str, int, list[str]], ...] = (
-        ("Without a picture of their name in the folder", len(missing), missing),
-        ("Not shown, since several pictures fit", len(unclear), unclear),
-        ("Left out to keep this file small", over, []),
-        ("Files of the same name as another, of which the first in the alphabet was taken", doubled, []),
-        ("Could not be read", len(unreadable), unreadable),
-    )
-    for what, number, names in left_out:
-        if number:
-            notes.append(f"{what}: {number:,}{f' ({listed(names, 5)})' if names else ''}.")
-    return Thumbnails(uris, notes)
-
-
-def _data_uri(path: Path) -> str:
-    """A picture within 96 x 96 pixels: PNG if it has transparency, else JPEG."""
-    from PIL import Image, ImageOps
-
-    with warnings.catch_warnings(), Image.open(path, formats=_FORMATS) as file:
-        warnings.simplefilter("ignore")  # of damage that the reader gets over
-        if file.width * file.height > _MAX_PIXELS:
-            raise ValueError(f"{file.width:,} x {file.height:,} pixels")
-        picture = ImageOps.exif_transpose(file)
-        clear = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
-        picture = picture.convert("RGBA" if clear else "RGB")
-        picture.thumbnail((SIDE, SIDE))
-        buffer = io.BytesIO()
-        kind = "png" if clear else "jpeg"
-        picture.save(buffer, kind, **({"optimize": True} if clear else {"quality": 80}))
-    return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"

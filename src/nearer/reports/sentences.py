@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nearer.data.messages import counted
+from nearer.selection.thresholds import CLEAR, WORTHWHILE
 
 if TYPE_CHECKING:
-    from nearer.reports.studies import Findings, Judgement, Scores
-    from nearer.selection import DimensionSelection
-
-_OVERFIT = 0.05  # difference in accuracy beyond which seen and unseen answers are clearly different
-_WORTH = 0.01  # gain in accuracy for which another dimension is preferred
+    from nearer.selection import DimensionSelection, Evaluation
+    from nearer.selection.evaluate import Judgement
 
 
 def percent(fraction: float) -> str:
@@ -47,12 +45,12 @@ class Tried(NamedTuple):
     @property
     def needs_fewer(self) -> bool:
         """Whether a smaller dimension does about as well."""
-        return self.chosen < self.shown and self.gain > -_WORTH
+        return self.chosen < self.shown and self.gain > -WORTHWHILE
 
     @property
     def is_beaten(self) -> bool:
         """Whether the chosen dimension is better by as much as matters."""
-        return self.chosen != self.shown and self.gain >= _WORTH
+        return self.chosen != self.shown and self.gain >= WORTHWHILE
 
     @property
     def gain(self) -> float:
@@ -60,81 +58,79 @@ class Tried(NamedTuple):
         return self.chosen_accuracy - self.shown_accuracy
 
 
-def headline(scores: Scores) -> str:
+def headline(found: Evaluation) -> str:
     """The one sentence to remember."""
-    if scores.held_out is not None and not _is_stuck(scores):
-        text = f"The map satisfies {percent(scores.held_out)} of answers it has not seen"
-        if scores.ceiling is not None and not scores.ceiling_is_rough:
-            return (
-                f"{text}; where a question was repeated, {percent(scores.ceiling)} of answers side with the majority."
-            )
+    if found.held_out is not None and not _is_stuck(found):
+        text = f"The map satisfies {percent(found.held_out)} of answers it has not seen"
+        if found.ceiling is not None and not found.ceiling_is_rough:
+            return f"{text}; where a question was repeated, {percent(found.ceiling)} of answers side with the majority."
         return text + "."
-    if scores.training is not None:
-        return f"The map satisfies {percent(scores.training)} of the answers it was made from."
+    if found.training is not None:
+        return f"The map satisfies {percent(found.training)} of the answers it was made from."
     return "A map of the objects, made from comparisons."
 
 
-def fit_sentences(scores: Scores, tried: Tried | None = None) -> list[str]:
+def fit_sentences(found: Evaluation, tried: Tried | None = None) -> list[str]:
     """What the scores say together, and what they cannot say."""
-    held_out, training, said = scores.held_out, scores.training, []
+    held_out, training, said = found.held_out, found.training, []
     if held_out is None and training is not None:
         said.append(
-            "How the map does on new answers was not measured. A score on the answers used to make it is always "
-            "too hopeful."
+            "Accuracy on new answers was not measured. Accuracy on the answers that the map was made from is always "
+            "too optimistic."
         )
-    elif held_out is not None and training is not None and _is_stuck(scores):
+    elif held_out is not None and training is not None and _is_stuck(found):
         said.append(
             f"Maps made in the same way from a part of the answers satisfy {percent(held_out)} of the rest, more than "
-            f"the {percent(training)} that this map satisfies of its own: its computation ended in a poor place. More "
-            "starts (n_init) should mend that."
+            f"the {percent(training)} that this map satisfies of its own: the optimiser stopped in a poor local "
+            "minimum. More random starts (n_init) usually help."
         )
-    if _is_guessing(scores):
+    if _is_guessing(found):
         said.append("This cannot be distinguished from guessing, which satisfies 50 %.")
-    if held_out is not None and training is not None and training - held_out > _OVERFIT:
+    if held_out is not None and training is not None and training - held_out > CLEAR:
         said.append(_gap(training - held_out, tried))
-    said += [_agreement(scores), _dimension(scores, tried), _room(scores, tried)]
+    said += [_agreement(found), _dimension(found, tried), _room(found, tried)]
     return [sentence for sentence in said if sentence]
 
 
-def _is_stuck(scores: Scores) -> bool:
+def _is_stuck(found: Evaluation) -> bool:
     """Whether maps made from a part of the answers do clearly better than this one, which should be the best."""
-    return scores.held_out is not None and scores.training is not None and scores.held_out - scores.training > _OVERFIT
+    return found.held_out is not None and found.training is not None and found.held_out - found.training > CLEAR
 
 
-def _is_guessing(scores: Scores) -> bool:
-    least = scores.held_out if scores.held_out_low is None else scores.held_out_low
+def _is_guessing(found: Evaluation) -> bool:
+    least = found.held_out if found.held_out_low is None else found.held_out_low
     return least is not None and least <= 0.5
 
 
 def _gap(gap: float, tried: Tried | None) -> str:
-    told = f"It fits answers it has seen clearly better than new ones (a gap of {points(gap)}): "
+    text = f"It fits answers it has seen clearly better than new ones (a gap of {points(gap)}): "
     if tried is None:
-        return told + (
+        return text + (
             "there are too few answers for this dimension, or the dimension is wrong. More dimensions may do better as "
-            "well as fewer; trying some (nearer dims) would tell."
+            "well as fewer; `nearer dims` tries several."
         )
     if tried.needs_fewer:
-        return told + "a sign of too many dimensions."
+        return text + "a sign of too many dimensions."
     if tried.is_beaten:
-        return told + "a sign of too few answers, since a larger map predicts better still."
-    return told + "a sign of too few answers."
+        return text + "a sign of too few answers, since a larger map predicts better still."
+    return text + "a sign of too few answers."
 
 
-def _agreement(scores: Scores) -> str:
-    if scores.ceiling is None:
+def _agreement(found: Evaluation) -> str:
+    if found.ceiling is None:
         return "No repeated questions were measured, so how far people agree with each other is unknown."
-    if scores.ceiling_is_rough and scores.ceiling_questions is not None:
-        questions = counted(scores.ceiling_questions, "question was", "questions were")
-        return f"Only {questions} repeated, too few to tell how far people agree with each other."
-    if scores.ceiling == 1 and scores.ceiling_low in (None, 1):
+    if found.ceiling_is_rough and found.ceiling_questions is not None:
+        questions = counted(found.ceiling_questions, "question was", "questions were")
+        return f"Only {questions} repeated, too few to estimate how far people agree with each other."
+    if found.ceiling == 1 and found.ceiling_low in (None, 1):
         return "Wherever a question was repeated, all answers were the same, so a map could satisfy 100 %."
-    high, low = percent(scores.ceiling), None if scores.ceiling_low is None else percent(scores.ceiling_low)
+    high, low = percent(found.ceiling), None if found.ceiling_low is None else percent(found.ceiling_low)
     room = f"at most {high}" if low is None else f"about {high}" if low == high else f"between {low} and {high}"
     return f"People are not fully consistent: going by repeated questions, the best possible map satisfies {room}."
 
 
-def _dimension(scores: Scores, tried: Tried | None) -> str:
-    if tried is None or tried.chosen == tried.shown or _is_stuck(scores):
+def _dimension(found: Evaluation, tried: Tried | None) -> str:
+    if tried is None or tried.chosen == tried.shown or _is_stuck(found):
         return ""
     dimensions = counted(tried.chosen, "dimension satisfies", "dimensions satisfies")
     other = f"A map of {dimensions} {percent(tried.chosen_accuracy)} of new answers"
@@ -151,13 +147,13 @@ def _dimension(scores: Scores, tried: Tried | None) -> str:
     )
 
 
-def _room(scores: Scores, tried: Tried | None) -> str:
-    least, bound = scores.ceiling_least, scores.ceiling_bound
-    if least is None or bound is None or scores.held_out is None or scores.ceiling_is_rough or _is_stuck(scores):
+def _room(found: Evaluation, tried: Tried | None) -> str:
+    least, bound = found.ceiling_least, found.ceiling_bound
+    if least is None or bound is None or found.held_out is None or found.ceiling_is_rough or _is_stuck(found):
         return ""
-    most = scores.held_out if scores.held_out_high is None else scores.held_out_high
-    below = least - scores.held_out
-    if below <= 0 and _is_guessing(scores):
+    most = found.held_out if found.held_out_high is None else found.held_out_high
+    below = least - found.held_out
+    if below <= 0 and _is_guessing(found):
         return "People agree with each other so little that no map can do better."
     if below <= 0:
         if tried is not None and tried.is_beaten:
@@ -168,30 +164,27 @@ def _room(scores: Scores, tried: Tried | None) -> str:
     return f"So this map leaves {points(below)} to be explained."
 
 
-def ceiling_source(scores: Scores) -> str:
+def ceiling_source(found: Evaluation) -> str:
     """What the noise ceiling was found from."""
-    if scores.ceiling_questions is None:
+    if found.ceiling_questions is None:
         return "noise ceiling, from repeated questions"
-    questions = counted(scores.ceiling_questions, "repeated question")
-    return f"noise ceiling, from {questions}" + (": too few to rely on" if scores.ceiling_is_rough else "")
+    questions = counted(found.ceiling_questions, "repeated question")
+    return f"noise ceiling, from {questions}" + (": too few to rely on" if found.ceiling_is_rough else "")
 
 
-def scores_line(found: Findings) -> str:
+def scores_line(found: Evaluation) -> str:
     """The scores in one line; "" if there are none."""
     parts = []
     if found.training is not None:
         parts.append(f"{percent(found.training)} of the answers satisfied")
-    held_out = found.cross_validation
-    if held_out is not None:
-        how = f"{held_out.n_folds}-fold cross-validation, {100 * held_out.level:g} % interval"
-        which = " to random questions" if found.scores.random_only else ""
-        parts.append(
-            f"{percent(held_out.accuracy)} of held-out answers{which} ({how} {interval(held_out.low, held_out.high)})"
-        )
-    if found.check is not None and found.check.noise_ceiling is not None:
-        rough = f" (from {counted(found.check.n_repeated_questions, 'repeated question')} only)"
-        ceiling = percent(found.check.noise_ceiling)
-        parts.append(f"noise ceiling {ceiling}{rough if found.scores.ceiling_is_rough else ''}")
+    if found.held_out is not None and found.held_out_low is not None and found.held_out_high is not None:
+        how = f"{len(found.fold_accuracy)}-fold cross-validation, {100 * found.level:g} % interval"
+        which = " to random questions" if found.random_only else ""
+        bounds = interval(found.held_out_low, found.held_out_high)
+        parts.append(f"{percent(found.held_out)} of held-out answers{which} ({how} {bounds})")
+    if found.ceiling is not None:
+        rough = f" (from {counted(found.ceiling_questions or 0, 'repeated question')} only)"
+        parts.append(f"noise ceiling {percent(found.ceiling)}{rough if found.ceiling_is_rough else ''}")
     return "; ".join(parts)
 
 

@@ -1,15 +1,17 @@
-"""Beyond the fit: how many dimensions, how sure of each point, how many answers are still needed."""
+"""Beyond the fit: held-out accuracy, number of dimensions, uncertainty of each position, answers still needed."""
 
 from __future__ import annotations
 
 from nearer.refits import Interrupted
 from nearer.selection.bootstrap import Bootstrap, Interval, NearerIntervals, bootstrap
 from nearer.selection.dimension import DimensionSelection, cross_validate_dimensions
+from nearer.selection.evaluate import Evaluation, evaluate
 from nearer.selection.learning_curve import LearningCurve, PowerLaw, fit_power_law, learning_curve
 
 __all__ = [
     "Bootstrap",
     "DimensionSelection",
+    "Evaluation",
     "Interrupted",
     "Interval",
     "LearningCurve",
@@ -17,6 +19,7 @@ __all__ = [
     "PowerLaw",
     "bootstrap",
     "cross_validate_dimensions",
+    "evaluate",
     "fit_power_law",
     "learning_curve",
 ]

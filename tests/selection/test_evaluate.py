@@ -1,6 +1,8 @@
-"""`nearer.report` in one call: scores and studies, and what a page makes of them."""
+"""`evaluate` and `write_report` in one call: the figures of a map, and what a page makes of them."""
 
 from __future__ import annotations
+
+import sys
 
 import numpy as np
 import pytest
@@ -8,9 +10,10 @@ import pytest
 import nearer
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.metrics import calibration, log_loss
-from nearer.reports import Findings, Report, Scores, default_cv, describe, judge, study
-from nearer.reports.studies import calibrate, cross_validate
-from nearer.selection import cross_validate_dimensions
+from nearer.reports import Report, describe
+from nearer.selection import Evaluation, cross_validate_dimensions, evaluate
+from nearer.selection.evaluate import calibrate, held_out_of, judge
+from nearer.selection.thresholds import default_folds
 from nearer.warning_types import InputWarning
 
 LABELS = [f"obj{number:02d}" for number in range(12)]
@@ -29,7 +32,7 @@ def model(answers):
 
 def test_one_call_makes_every_study_and_writes_the_page(model, answers, tmp_path):
     path = tmp_path / "report.html"
-    made = nearer.report(
+    made = nearer.write_report(
         model, answers, path, title="Twelve", groups=["a", "b"] * 6, cv=2, dims=range(1, 3), learning_curve=True,
         bootstrap=3, facts={"Note": "by hand"},
     )  # fmt: skip
@@ -39,29 +42,29 @@ def test_one_call_makes_every_study_and_writes_the_page(model, answers, tmp_path
         assert title in made.html()
     assert made.covariances.shape == (12, 2, 2)
     assert made.dimensions["n_components"] == [1, 2]
-    assert made.scores.training == model.score(answers)
+    assert made.evaluation.training == model.score(answers)
     assert made.facts["Cross-validation"] == "2 folds"
     with pytest.raises(FileExistsError):
-        nearer.report(model, answers, path, cv=0)
-    assert nearer.report(model, answers, path, cv=0, title="Again", force=True).title == "Again"
+        nearer.write_report(model, answers, path, cv=0)
+    assert nearer.write_report(model, answers, path, cv=0, title="Again", force=True).title == "Again"
     assert "<title>Again</title>" in path.read_text(encoding="utf-8")
 
 
 def test_the_answers_of_the_map_are_the_default(model, answers):
-    assert nearer.report(model, cv=0).html() == nearer.report(model, answers, cv=0).html()
+    assert nearer.write_report(model, cv=0).html() == nearer.write_report(model, answers, cv=0).html()
 
 
 def test_what_fit_takes_is_taken_and_names_are_matched(model, answers):
     shuffled = Comparisons(answers.index, 12, labels=LABELS).relabelled(LABELS[::-1])
-    assert study(model, shuffled, cv=0).training == model.score(answers)
+    assert evaluate(model, shuffled, cv=0).training == model.score(answers)
     bare = OrdinalEmbedding(2, random_state=0).fit(answers.index)
-    assert study(bare, answers.index, cv=0).training == bare.score(answers.index)
+    assert evaluate(bare, answers.index, cv=0).training == bare.score(answers.index)
 
 
 def test_objects_that_are_not_on_the_map_are_refused(model):
     strange = Comparisons([[0, 1, 2], [0, 3, 2]], labels=["obj00", "obj01", "x", "y"])
     with pytest.raises(ValueError, match="comparisons: got 2 objects that are not on the map"):
-        nearer.report(model, strange, cv=0)
+        nearer.write_report(model, strange, cv=0)
 
 
 def test_a_map_without_answers_has_what_its_history_says(answers):
@@ -70,22 +73,24 @@ def test_a_map_without_answers_has_what_its_history_says(answers):
     model = OrdinalEmbedding(2, solver=LBFGS(record_error=True), random_state=0).fit(answers)
     expected = model.score(answers)
     del model.comparisons_
-    found = study(model)
-    assert found == Findings(training=pytest.approx(expected))
+    found = evaluate(model)
+    assert found == Evaluation(training=found.training)
+    assert found.training == pytest.approx(expected)
     assert found.check is None
-    assert describe(model, findings=found).violations is None
+    assert describe(model, evaluation=found).violations is None
 
 
 def test_cross_validation_is_that_of_the_library(model, answers):
-    found = cross_validate(model, answers, 3)
+    found = evaluate(model, answers, cv=3)
     expected = cross_validate_dimensions(model, answers, [2], n_folds=3, random_state=0)
-    assert found.accuracy == expected.accuracy[0]
-    assert found.fold_accuracy == expected.fold_accuracy[:, 0].tolist()
-    assert found.low < found.accuracy < found.high
+    assert found.held_out == expected.accuracy[0]
+    assert found.fold_accuracy == tuple(expected.fold_accuracy[:, 0].tolist())
+    assert found.held_out_low < found.held_out < found.held_out_high
     # Student's t with two degrees of freedom: 4.303 standard errors on each side, unless cut at 1.
-    assert found.accuracy - found.low == pytest.approx(4.30265 * found.standard_error, rel=1e-4)
-    scores = Findings(training=0.9, cross_validation=found).scores
-    assert scores == Scores(0.9, found.accuracy, found.low, found.high, found.level)
+    assert found.held_out - found.held_out_low == pytest.approx(4.30265 * found.standard_error, rel=1e-4)
+    assert Evaluation.from_figures(found.figures()).figures() == found.figures()
+    again = Evaluation(**held_out_of(found.summary()))
+    assert again.summary()["cross_validation"] == found.summary()["cross_validation"]
 
 
 def test_one_dimension_has_one_figure_on_held_out_answers(model, answers):
@@ -95,35 +100,35 @@ def test_one_dimension_has_one_figure_on_held_out_answers(model, answers):
         seen.append(name)
         return run()
 
-    found = study(model, answers, cv=2, dims=(1, 2), monitor=monitor)
+    found = evaluate(model, answers, cv=2, dims=(1, 2), monitor=monitor)
     assert seen == ["accuracy by dimension"]
-    assert found.cross_validation.accuracy == found.dimensions.accuracy[1]
-    assert found.cross_validation.fold_accuracy == found.dimensions.fold_accuracy[:, 1].tolist()
-    assert study(model, answers, cv=0, dims=(1, 2)).cross_validation is None
+    assert found.held_out == found.dimensions.accuracy[1]
+    assert found.fold_accuracy == tuple(found.dimensions.fold_accuracy[:, 1].tolist())
+    assert evaluate(model, answers, cv=0, dims=(1, 2)).held_out is None
 
 
 def test_what_is_satisfied_and_what_is_contradicted_make_up_all_answers(model, answers):
     counts = np.stack([np.arange(400) % 7 + 1, np.arange(400) % 3], axis=1)
     votes = Comparisons.from_answers(answers.index, counts, n_objects=12, labels=LABELS)
-    found = study(model, votes, cv=0)
+    found = evaluate(model, votes, cv=0)
     made = describe(model, votes, found)
-    contradicted = made.violations.n_violated / made.violations.n_answers
+    contradicted = made.violations.n_violated / made.violations.n_comparisons
     assert contradicted + found.training == pytest.approx(1)
-    assert made.violations.n_answers == found.check.n_answers == votes.weights.sum()
-    assert judge(model, votes).weight_satisfied == made.violations.n_answers - made.violations.n_violated
+    assert made.violations.n_comparisons == found.check.n_answers == votes.weights.sum()
+    assert judge(model, votes).weight_satisfied == made.violations.n_comparisons - made.violations.n_violated
     assert made.subtitle.startswith(f"{votes.weights.sum():,.0f} answers to ")
 
 
 @pytest.mark.parametrize(("n_comparisons", "folds"), [(49, 0), (50, 5), (200_000, 5), (200_001, 0)])
 def test_cross_validation_is_done_unasked_where_it_tells_and_is_quick(n_comparisons, folds):
-    assert default_cv(n_comparisons) == folds
+    assert default_folds(n_comparisons) == folds
 
 
 def test_a_study_that_cannot_be_made_is_left_out(model, answers):
     few = answers[:6]
     with pytest.warns(InputWarning, match="cross-validation"):
-        found = study(model, few, cv=20)
-    assert found.cross_validation is None
+        found = evaluate(model, few, cv=20)
+    assert found.held_out is None
     assert found.training == model.score(few)
 
 
@@ -134,14 +139,14 @@ def test_a_monitor_sees_each_study_and_may_leave_it_out(model, answers):
         seen.append((name, details))
         return run() if name == "bootstrap" else None
 
-    found = study(model, answers, dims=(1, 2), learning_curve=True, bootstrap=2, monitor=monitor)
+    found = evaluate(model, answers, dims=(1, 2), learning_curve=True, bootstrap=2, monitor=monitor)
     assert seen == [
         ("accuracy by dimension", "1, 2"),
         ("cross-validation", "5 folds"),
         ("learning curve", "10 repeats"),
         ("bootstrap", "2 resamples by comparison"),
     ]
-    assert found.cross_validation is None
+    assert found.held_out is None
     assert len(found.bootstrap.samples) == 2
     assert found.summary()["bootstrap"]["n_resamples"] == 2
 
@@ -150,14 +155,14 @@ def test_an_interrupt_is_not_swallowed(model, answers, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nearer.selection.cross_validate_dimensions", interrupted)
+    monkeypatch.setattr(sys.modules["nearer.selection.evaluate"], "cross_validate_dimensions", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        study(model, answers)
+        evaluate(model, answers)
 
 
 def test_resamples_are_by_participant_where_these_are_known(model, answers):
     people = Comparisons(answers.index, 12, labels=LABELS, participants=["ann", "ben"] * 200)
-    found = study(model, people, cv=0, bootstrap=2)
+    found = evaluate(model, people, cv=0, bootstrap=2)
     assert found.bootstrap.by == "participant"
 
 

@@ -1,0 +1,320 @@
+"""Held-out figures of a map, computed once: report, methods section, summary and command line read them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from scipy.stats import t
+
+from nearer.check import check
+from nearer.data import Comparisons, check_bool
+from nearer.data.messages import counted
+from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
+from nearer.people import participants
+from nearer.placement import filled
+from nearer.refits import Interrupted
+from nearer.selection.bootstrap import Bootstrap
+from nearer.selection.bootstrap import bootstrap as resample
+from nearer.selection.dimension import DimensionSelection, cross_validate_dimensions
+from nearer.selection.learning_curve import LearningCurve
+from nearer.selection.learning_curve import learning_curve as measure_learning_curve
+from nearer.selection.thresholds import FEWEST_ANSWERS, FEWEST_PEOPLE, FOLDS, LEVEL, ROUGH, default_folds
+from nearer.warning_types import InputWarning
+
+if TYPE_CHECKING:
+    from nearer.check import CheckResult
+    from nearer.estimator import OrdinalEmbedding
+    from nearer.people import ParticipantTable
+
+Monitor = Callable[[str, str, Callable[[], Any]], Any]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What is known about a map beyond its positions; None for what was not measured.
+
+    Accuracies are fractions of answers satisfied.
+    """
+
+    training: float | None = None  # accuracy on the answers the map was made from
+    held_out: float | None = None  # accuracy on answers it has not seen, by cross-validation or on a test set
+    held_out_low: float | None = None  # interval for held_out, of confidence level
+    held_out_high: float | None = None
+    level: float = LEVEL
+    ceiling: float | None = None  # repeated answers that agree with the majority: an upper bound for any map
+    ceiling_low: float | None = None  # each answer compared with the others only: a lower bound for the best map
+    ceiling_questions: int | None = None  # repeated questions that the ceiling was found from
+    random_only: bool = False  # held_out is of answers to random questions alone: others were chosen by earlier answers
+    standard_error: float | None = None  # of held_out, a mean over the folds
+    fold_accuracy: tuple[float, ...] = ()
+    check: CheckResult | None = None
+    dimensions: DimensionSelection | None = None
+    learning_curve: LearningCurve | None = None
+    bootstrap: Bootstrap | None = None
+    people: ParticipantTable | None = None
+
+    def __post_init__(self) -> None:
+        for name in _FRACTIONS:
+            value = getattr(self, name)
+            if value is not None and not 0 <= value <= 1:
+                raise ValueError(f"{name}: got {value}, expected a fraction between 0 and 1")
+        if (self.held_out_low is None) != (self.held_out_high is None):
+            raise ValueError("held_out_low, held_out_high: got one of them, expected both or neither")
+
+    @property
+    def ceiling_least(self) -> float | None:
+        """Lower bound for the best possible map."""
+        return self.ceiling if self.ceiling_low is None else self.ceiling_low
+
+    @property
+    def ceiling_bound(self) -> float | None:
+        """Lower end of Wilson's interval for `ceiling_least`, each repeated question counting once."""
+        if self.ceiling_least is None or self.ceiling_questions is None:
+            return self.ceiling_least
+        return float(wilson_interval(self.ceiling_least, self.ceiling_questions, self.level)[0])
+
+    @property
+    def ceiling_is_rough(self) -> bool:
+        """Whether too few questions were repeated for the ceiling to be relied on."""
+        least, bound = self.ceiling_least, self.ceiling_bound
+        return least is not None and bound is not None and least - bound > ROUGH
+
+    def figures(self) -> dict[str, Any]:
+        """The single figures, for JSON; ``Evaluation.from_figures`` reads them back."""
+        return {name: getattr(self, name) for name in _FIGURES}
+
+    @staticmethod
+    def from_figures(values: Mapping[str, Any]) -> Evaluation:
+        """An evaluation with the figures that `figures` gave; other names are ignored."""
+        known = {name: values[name] for name in _FIGURES if values.get(name) is not None}
+        return Evaluation(**known | {"fold_accuracy": tuple(known.get("fold_accuracy", ()))})
+
+    def summary(self) -> dict[str, Any]:
+        """All results as plain values, as in summary.json."""
+        values: dict[str, Any] = {"training_accuracy": self.training, "cross_validation": None, "check": None}
+        if self.fold_accuracy:
+            values["cross_validation"] = {
+                "n_folds": len(self.fold_accuracy),
+                "accuracy": self.held_out,
+                "standard_error": self.standard_error,
+                "low": self.held_out_low,
+                "high": self.held_out_high,
+                "level": self.level,
+                "fold_accuracy": self.fold_accuracy,
+            }
+        if self.dimensions is not None:
+            found = self.dimensions
+            values["dimensions"] = found.to_dict() | {"chosen": found.chosen, "verdict": found.verdict}
+        if self.learning_curve is not None:
+            values["learning_curve"] = self.learning_curve.to_dict() | {"ceiling": self.learning_curve.law.ceiling}
+        if self.bootstrap is not None:
+            values["bootstrap"] = {
+                "n_resamples": len(self.bootstrap.samples),
+                "by": self.bootstrap.by,
+                "accuracy": asdict(self.bootstrap.accuracy()),
+            }
+        if self.people is not None:
+            values["people"] = self.people.table()
+        if self.check is not None:
+            values["check"] = {name: getattr(self.check, name) for name in _CHECKED}
+        return values
+
+
+def held_out_of(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of the cross-validation in what `Evaluation.summary` gave, as arguments of `Evaluation`."""
+    found = summary.get("cross_validation")
+    if found is None:
+        return {}
+    return {
+        "held_out": found["accuracy"],
+        "held_out_low": found["low"],
+        "held_out_high": found["high"],
+        "level": found["level"],
+        "standard_error": found["standard_error"],
+        "fold_accuracy": tuple(found["fold_accuracy"]),
+    }
+
+
+_FIGURES = tuple(item.name for item in fields(Evaluation))[:11]
+_FRACTIONS = ("training", "held_out", "held_out_low", "held_out_high", "level", "ceiling", "ceiling_low")
+_CHECKED = ("n_questions", "n_repeated_questions", "noise_ceiling", "noise_ceiling_low", "components", "problems",
+            "n_adaptive")  # fmt: skip
+
+
+def evaluate(
+    model: OrdinalEmbedding,
+    comparisons: Any = None,
+    *,
+    cv: int | None = None,
+    cv_by: str = "question",
+    dims: Iterable[int] | None = None,
+    learning_curve: bool = False,
+    bootstrap: int | None = None,
+    people: bool | None = None,
+    monitor: Monitor | None = None,
+) -> Evaluation:
+    """Measure how far to trust a map. What cannot be measured is left out, with a warning.
+
+    Parameters
+    ----------
+    model : OrdinalEmbedding
+        Fitted; copies of it are fitted to parts of the answers, with its number of starts.
+    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes, optional
+        Answers to judge the map by. Default: those it was made from.
+    cv : int, optional
+        Folds of the cross-validation, 0 for none. Default: 5 where that is informative and quick.
+    cv_by : {"question", "participant"}
+        What stays together in a fold: all answers to a question, or all of a person.
+    dims : iterable of int, optional
+        Dimensions to try.
+    learning_curve : bool
+        Whether more answers would help.
+    bootstrap : int, optional
+        Number of resamples, for regions of uncertainty; by participant where these are known.
+    people : bool, optional
+        How each person answered. Default: where that is known of at least 3 people, and quick.
+    monitor : callable, optional
+        Called as ``monitor(study, details, run)`` for each study; returns ``run()``, or None to leave it out.
+    """
+    if cv_by not in ("question", "participant"):
+        raise ValueError(f"cv_by: got {cv_by!r}, expected 'question' or 'participant'")
+    check_bool(learning_curve, "learning_curve")
+    check_bool(people, "people", allow_none=True)
+    groups = "participants" if cv_by == "participant" else None
+    answers = answers_about(model, comparisons)
+    if answers is None:  # out of reach; what the solver last recorded of them may be known
+        history = getattr(model, "history_", None)
+        error = history[-1].train_error if history else None
+        return Evaluation(None if error is None else 1.0 - error)
+
+    def attempt(name: str, details: str, run: Callable[[], Any]) -> Any:
+        try:
+            return run() if monitor is None else monitor(name, details, run)
+        except ValueError as error:
+            warnings.warn(f"{name} left out: {error}", InputWarning, stacklevel=3)
+            return None
+
+    checked = check(answers, model.embedding_.shape[1])
+    found: dict[str, Any] = {
+        "training": model.score(answers),
+        "check": checked,
+        "ceiling": checked.noise_ceiling,
+        "ceiling_low": checked.noise_ceiling_low,
+        "ceiling_questions": checked.n_repeated_questions or None,
+        "random_only": checked.n_adaptive > 0,
+    }
+    options: dict[str, Any] = {"random_state": model.random_state, "n_jobs": model.n_jobs}
+    usual = default_folds(len(answers)) if answers.n_answers >= FEWEST_ANSWERS else 0
+    folds = usual if cv is None else cv
+    tried = () if dims is None else tuple(dims)
+    if tried:
+        found["dimensions"] = attempt(
+            "accuracy by dimension", ", ".join(map(str, tried)),
+            lambda: cross_validate_dimensions(
+                model, answers, tried, n_folds=folds or FOLDS, groups=groups, **options
+            ),
+        )  # fmt: skip
+    if folds and model.n_components_ in tried and getattr(found.get("dimensions"), "chosen", None) is not None:
+        # One figure for one dimension: the maps were made and judged already.
+        found |= _held_out(found["dimensions"], model.n_components_)
+    elif folds:
+        measured = attempt("cross-validation", f"{folds} folds", lambda: _cross_validate(model, answers, folds, groups))
+        found |= measured or {}
+    if learning_curve:
+        found["learning_curve"] = attempt(
+            "learning curve", "10 repeats", lambda: measure_learning_curve(model, answers, **options)
+        )
+    if bootstrap is not None:
+        by = "comparison" if answers.people is None or len(answers.people.names) < 2 else "participant"
+        found["bootstrap"] = attempt(
+            "bootstrap", f"{bootstrap} resamples by {by}",
+            lambda: resample(model, answers, n_resamples=bootstrap, by=by, **options),
+        )  # fmt: skip
+    if people is None:
+        people = bool(usual) and answers.people is not None and len(answers.people.names) >= FEWEST_PEOPLE
+    if people:
+        found["people"] = attempt(
+            "participants", "each against a map of the others",
+            lambda: participants(answers, model, n_folds=FOLDS, **options),
+        )  # fmt: skip
+    return Evaluation(**found)
+
+
+def _cross_validate(model: OrdinalEmbedding, comparisons: Comparisons, n_folds: int, groups: Any) -> dict[str, Any]:
+    """Held-out accuracy of maps made like this one; a fold has all answers to a question, or of a group."""
+    try:
+        found = cross_validate_dimensions(
+            model, comparisons, [model.n_components_], n_folds=n_folds, groups=groups,
+            random_state=model.random_state, n_jobs=model.n_jobs,
+        )  # fmt: skip
+    except Interrupted as stopped:  # some folds are no cross-validation
+        raise KeyboardInterrupt from stopped
+    return _held_out(found, model.n_components_)
+
+
+def _held_out(found: DimensionSelection, n_components: int) -> dict[str, Any]:
+    """The figures of one dimension, with Student's interval for the mean over the folds."""
+    at = found.dims.tolist().index(n_components)
+    folds = tuple(found.fold_accuracy[:, at].tolist())
+    mean, error = float(found.accuracy[at]), float(found.accuracy_se[at])
+    half = float(t.ppf((1 + LEVEL) / 2, len(folds) - 1)) * error
+    bounds = {"held_out_low": max(mean - half, 0.0), "held_out_high": min(mean + half, 1.0)}
+    return {"held_out": mean, "standard_error": error, "fold_accuracy": folds, **bounds}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """How well a map satisfies some answers; None for what is not known."""
+
+    accuracy: float  # fraction satisfied, by weight
+    n_comparisons: int  # rows of the answers
+    n_satisfied: int
+    weight: float | None = None  # sum of the weights, None without them
+    weight_satisfied: float | None = None
+    weights_are_votes: bool | None = None  # whether the weights are whole numbers, which count answers
+    loss: str | None = None  # name of the loss whose model gives the probabilities
+    log_loss: float | None = None  # mean of -log P[answer]
+    calibration_error: float | None = None  # expected error of the probabilities
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures that are known, ready for JSON."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+def judge(model: OrdinalEmbedding, comparisons: Any) -> Judgement:
+    """Judge a map by answers: how many it satisfies, and how well its loss (if any) predicts them."""
+    data = model.comparisons_on_map(comparisons)
+    embedding = filled(model.embedding_, data.n_objects)
+    satisfied = model.predict(data)
+    known: dict[str, Any] = {}
+    are_votes = data.answers.votes is not None
+    weights = data.votes if are_votes else data.weights
+    if weights is not None:
+        known = {"weight": float(weights.sum()), "weight_satisfied": float(weights[satisfied].sum())}
+        known["weights_are_votes"] = are_votes
+    loss = getattr(model, "loss_", None)
+    if loss is not None and loss.has_model:
+        known |= {"loss": loss.name, "log_loss": log_loss(embedding, data, loss)}
+        known["calibration_error"] = calibration(embedding, data, loss).ece
+    return Judgement(model.score(data), len(data), int(satisfied.sum()), **known)
+
+
+def calibrate(model: OrdinalEmbedding, comparisons: Any) -> Calibration:
+    """Compare the probabilities that a map gives with what was answered."""
+    data = model.comparisons_on_map(comparisons)
+    return calibration(filled(model.embedding_, data.n_objects), data, model.loss_)
+
+
+def answers_about(model: OrdinalEmbedding, comparisons: Any) -> Comparisons | None:
+    """The answers to judge a map by (default: its own, or None), with the map's numbers for the objects."""
+    if comparisons is None:
+        return getattr(model, "comparisons_", None)
+    answers = model.comparisons_on_map(comparisons)
+    strangers = answers.n_objects - model.n_objects_
+    if strangers > 0:
+        are = counted(strangers, "object that is", "objects that are")
+        raise ValueError(f"comparisons: got {are} not on the map, expected objects of the map only")
+    return answers
