@@ -91,7 +91,7 @@ def test_the_library_refuses_an_unknown_ending_too(models):
 
 
 def test_the_library_looks_at_the_place_of_a_report_before_its_studies(files, monkeypatch):
-    monkeypatch.setattr(content, "study", None)
+    monkeypatch.setattr(content, "evaluate", None)
     (files / "r.html").write_text("")
     for path, told in (("r.pdf", "can be written"), ("r.html", "exists already"), ("no/r.html", "does not exist")):
         with pytest.raises((ValueError, OSError), match=told):
