@@ -36,7 +36,7 @@ def test_formats_have_endings_of_their_own():
 
 def test_help_with_all_choices_loads_no_numpy():
     code = (
-        "import sys\nfrom nearer.cli import cli\nfor command in ('fit', 'suggest', 'plan'):\n"
+        "import sys\nfrom nearer.cli.app import cli\nfor command in ('fit', 'suggest', 'plan'):\n"
         "    cli([command, '--help'], standalone_mode=False)\nsys.exit('numpy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL).returncode == 0

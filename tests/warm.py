@@ -19,7 +19,7 @@ import sys
 import threading
 
 LIBRARIES = (
-    "nearer.cli.answers", "nearer.cli.fit", "nearer.estimator", "nearer.reports",
+    "nearer.cli.check", "nearer.cli.fit", "nearer.estimator", "nearer.reports",
     "nearer.selection", "nearer.model_file", "pandas", "pyarrow.csv", "pyarrow.parquet",
 )  # fmt: skip
 _WIDTH = 12  # of a number that is sent

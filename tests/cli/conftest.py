@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from nearer.cli import cli
+from nearer.cli.app import cli
 from nearer.data import Comparisons
 from nearer.io import write_comparisons
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from nearer.cli import cli
+from nearer.cli.app import cli
 from nearer.coordinates import read_embedding
 from nearer.datasets import load_cars
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import subprocess
 import sys
 
-import click
 import pytest
 
 import nearer as package
-from nearer.cli import COMMANDS, cli
+from nearer.cli.app import cli, commands
 from nearer.cli.output import explain, plain, visible
 from nearer.io import FileFormatError
 
@@ -21,7 +19,7 @@ HEAVY = (
 
 
 def test_help_imports_nothing_heavy():
-    calls = [[], *([name] for name in sorted(COMMANDS))]
+    calls = [[], *([name] for name in sorted(commands()))]
     code = (  # one process for all
         "import sys\n"
         "from nearer.cli import main\n"
@@ -34,27 +32,12 @@ def test_help_imports_nothing_heavy():
     subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@pytest.mark.parametrize("name", sorted(commands()))
 def test_each_command_is_listed_and_has_an_example(nearer, name):
-    assert COMMANDS[name][1] in nearer("--help").out
+    assert commands()[name] in nearer("--help").out
     text = nearer(name, "--help").out
     assert f"  nearer {name}" in text.split("Example", 1)[1]
     assert name in ("collect", "completion") or ("--json" in text and "--quiet" in text)
-
-
-def test_files_of_commands_and_table_agree():
-    from pathlib import Path
-
-    folder = Path(package.__file__).parent / "cli"
-    there = {
-        (name.removesuffix("_command"), path.stem)
-        for path in folder.glob("*.py")
-        if not path.stem.startswith("_")
-        for name, value in vars(importlib.import_module(f"nearer.cli.{path.stem}")).items()
-        if isinstance(value, click.Command)
-    }
-    there -= {(name, "collect") for name in cli.get_command(None, "collect").commands}
-    assert there == {(name, home) for name, (home, _) in COMMANDS.items()}
 
 
 READING = ("--layout", "--columns", "--answers", "--where", "--strict", "--sheet", "--encoding", "--delimiter")
@@ -73,7 +56,7 @@ def test_options_have_the_names_and_defaults_of_the_library():
     import inspect
 
     from nearer.cli.fit import fit_command as fit
-    from nearer.cli.maps import place_command as place
+    from nearer.cli.place import place_command as place
     from nearer.estimator import OrdinalEmbedding
     from nearer.reports import write_report
 

@@ -16,8 +16,9 @@ import pytest
 from numba.core import config
 
 from nearer import kernels
-from nearer.cli.fit import Interrupt, Watch
+from nearer.cli.interrupt import Interrupt
 from nearer.cli.output import Say
+from nearer.cli.progress import Watch
 from nearer.coordinates import read_embedding
 from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.multistart import in_threads
@@ -244,7 +245,7 @@ def test_ctrl_c_while_writing_leaves_nothing(nearer, answers, tmp_path, tree, mo
 
 
 def test_the_first_is_noted_and_the_second_raises(capsys):
-    interrupt = Interrupt(Say(as_json=False, quiet=False))
+    interrupt = Interrupt(Say(as_json=False, quiet=False).note)
     before = signal.getsignal(signal.SIGINT)
     with interrupt.deferred():
         signal.raise_signal(signal.SIGINT)
@@ -311,7 +312,7 @@ def test_progress_on_a_terminal(answers, tmp_path):
 
 
 def test_no_progress_bar_without_a_terminal(capsys):
-    watch = Watch(Say(as_json=False, quiet=False), Interrupt(Say(as_json=False, quiet=True)))
+    watch = Watch(Say(as_json=False, quiet=False), Interrupt(Say(as_json=False, quiet=True).note))
     with watch.showing():
         assert not watch.shows
 
@@ -320,7 +321,7 @@ _DROPPED = """
 import gc
 import sys
 import time
-import nearer.cli.answers as commands
+import nearer.cli.check as commands
 from nearer.cli import main
 
 class Slow:
@@ -347,14 +348,37 @@ def test_ctrl_c_in_a_finaliser_is_not_lost(answers, tmp_path):
     assert err == "nearer check: interrupted; nothing more was written\n"
 
 
-def test_ctrl_c_while_a_line_is_written_is_told_past_its_buffer(monkeypatch, capfd):
-    interrupt = Interrupt(Say(as_json=False, quiet=False))
-
-    def reentered(self, text):
+def test_ctrl_c_while_a_line_is_written_is_told_past_its_buffer(capfd):
+    def reentered(text):
         raise RuntimeError("reentrant call inside <_io.BufferedWriter name=2>")
 
-    monkeypatch.setattr(Say, "note", reentered)
+    interrupt = Interrupt(reentered)
     with interrupt.deferred():
         signal.raise_signal(signal.SIGINT)
     assert interrupt.pressed
     assert capfd.readouterr().err == "stopping: the best map so far is kept; press ctrl-C again to give up\n"
+
+
+_STARTING = """
+import sys
+
+class Press:
+    def find_spec(self, name, path=None, target=None):
+        if name == WHERE:
+            import signal
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Press())
+from nearer.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["click", "nearer.cli.app", "nearer.cli.check"])
+def test_ctrl_c_at_the_start_is_one_line(answers, tmp_path, module):
+    code = _STARTING.replace("WHERE", repr(module))
+    command = [sys.executable, "-c", code, "check", "answers.csv"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert done.stderr.startswith("nearer")
+    assert done.stderr.count("\n") == 1

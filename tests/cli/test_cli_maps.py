@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from nearer.cli import cli
+from nearer.cli.app import cli
 from nearer.coordinates import read_embedding, write_embedding
 from nearer.data import Comparisons
 from nearer.io import write_comparisons

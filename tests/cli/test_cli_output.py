@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from nearer.cli.output import OutputFolder, finish_moving
+from nearer.cli.output import OutputFolder
 from nearer.io.files import atomic_write, part_name, refuse_unwritable, remove_leftovers
 
 NAMES = ("a.txt", "b.txt")
@@ -95,42 +95,25 @@ def test_a_folder_that_cannot_be_written_to_is_refused_before_any_work(tmp_path,
     assert tree(tmp_path) == []
 
 
-def test_a_folder_of_its_own_files_is_exchanged_at_once(tmp_path, tree, monkeypatch):
-    fill(tmp_path / "out", "old")
-    (tmp_path / "out").chmod(0o750)
-    if not sys.platform.startswith("linux"):
-        pytest.skip("only Linux exchanges folders")
-    monkeypatch.setattr("os.replace", None)  # no file is moved by itself
-    fill(tmp_path / "out", "new", force=True)
-    assert tree(tmp_path) == ["out", "out/a.txt", "out/b.txt"]
-    assert [(tmp_path / "out" / name).read_text() for name in ("a.txt", "b.txt")] == ["new", "new"]
-    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750
-
-
-@pytest.mark.parametrize("others", [True, False])
-def test_a_move_cut_short_is_finished_by_the_next_command(tmp_path, tree, monkeypatch, others):
-    names = ("a.txt", "b.txt", "c.txt")
+def test_a_move_cut_short_leaves_no_summary(tmp_path, monkeypatch):
+    names = ("a.txt", "summary.json", "b.txt")
     fill(tmp_path / "out", "old", names=names)
-    if others:
-        (tmp_path / "out/notes.txt").write_text("mine")
-    else:
-        monkeypatch.setattr("nearer.cli.output._exchange", lambda one, other: False)
     moves = []
     real = os.replace
 
     def killed(source, target):
-        if len(moves) == 1:
+        if len(moves) == 2:
             raise SystemExit
-        moves.append(target)
+        moves.append(target.name)
         real(source, target)
 
     with monkeypatch.context() as patched, pytest.raises(SystemExit):
         patched.setattr("os.replace", killed)
         fill(tmp_path / "out", "new", True, names)
-    assert {(tmp_path / "out" / name).read_text() for name in names} == {"old", "new"}
-    finish_moving(tmp_path / "out")
+    assert moves == ["a.txt", "b.txt"]
+    assert not (tmp_path / "out/summary.json").exists()
+    fill(tmp_path / "out", "new", True, names)
     assert {(tmp_path / "out" / name).read_text() for name in names} == {"new"}
-    assert tree(tmp_path) == ["out", *(f"out/{name}" for name in names), *(["out/notes.txt"] if others else [])]
 
 
 def test_a_folder_that_somebody_stands_in_is_kept(tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from serving import WORDS, Served, change, make_study, until
 
 from browser import start_browser
-from nearer.cli import cli
+from nearer.cli.app import cli
 from nearer.collect.store import Store, answers, participants, questions
 from nearer.collect.study import new_study, read_study
 

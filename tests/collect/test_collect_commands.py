@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from click.testing import CliRunner
 from serving import WORDS, Served, Visitor, make_study
 
-from nearer.cli import cli
+from nearer.cli.app import cli
 from nearer.cli.collect import collect_command as command
 from nearer.collect.store import Export, Store, answers, back_up, participants, questions
 from nearer.collect.study import read_study

@@ -23,7 +23,7 @@ import scipy
 from click.testing import CliRunner
 
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.cli import cli
+from nearer.cli.app import cli
 from nearer.io import open_blocks
 from nearer.losses import loss_names
 from nearer.objective import StreamedObjective

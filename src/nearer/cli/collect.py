@@ -1,4 +1,4 @@
-"""`nearer collect`: run a study, from nothing to a file of answers."""
+"""`nearer collect`: run a study: ask people and keep their answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearer.cli.inputs import FORCE
+from nearer.cli.options import FORCE
 from nearer.cli.output import TABLES, OutputFile, Say, speaking
 from nearer.registry import COLLECTED
 

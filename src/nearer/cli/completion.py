@@ -1,4 +1,4 @@
-"""`nearer completion`: complete commands and options in a shell."""
+"""`nearer completion`: print a script that completes commands in a shell."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def completion_command(shell: str) -> None:
     """Print a script that makes SHELL complete commands, options and file names of nearer."""
     from click.shell_completion import get_completion_class
 
-    from nearer.cli import cli
+    from nearer.cli.app import cli
 
     kind = get_completion_class(shell)
     assert kind is not None

@@ -1,4 +1,4 @@
-"""`nearer demo`: 60 cars from answers of people."""
+"""`nearer demo`: map 60 cars from the answers of people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 import nearer
-from nearer.cli.inputs import FORCE, RANDOM_STATE
+from nearer.cli.options import FORCE, RANDOM_STATE
 from nearer.cli.output import OutputFolder, Say, repeat_command, speaking, write_summary
 
 FILES = ("map.png", "embedding.csv", "report.html", "summary.json")

@@ -1,4 +1,4 @@
-"""`nearer describe`: a layout file, ready to complete."""
+"""`nearer describe`: write a layout file: what the columns of a file mean."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from nearer.cli.inputs import FORCE, carrier_options, find_layouts, reading_options
+from nearer.cli.inputs import carrier_options, find_layouts
+from nearer.cli.options import FORCE, reading_options
 from nearer.cli.output import Say, speaking, write_text
 
 

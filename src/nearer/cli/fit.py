@@ -1,138 +1,24 @@
-"""`nearer fit`: a map and its report from a file of answers; `nearer dims`: how many dimensions it should have."""
+"""`nearer fit`: make a map from a file of answers."""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import nearer
-from nearer.cli import inputs, output
-from nearer.cli.output import OutputFile, OutputFolder, Say, speaking
+from nearer.cli import inputs, options, output
+from nearer.cli.interrupt import INTERRUPTED, Interrupt
+from nearer.cli.output import OutputFolder, Say, speaking
+from nearer.cli.progress import Watch
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from nearer.io import ReadResult
-    from nearer.selection import DimensionSelection, Evaluation
-
+    from nearer.selection import Evaluation
 
 FILES = ("embedding.csv", inputs.MODEL, "summary.json", "report.html")
-_SAMPLE = 50_000  # comparisons looked at for the error shown
-_EVERY = 0.25  # seconds between two updates
-
-
-@dataclass
-class Interrupt:
-    """Whether ctrl-C was pressed: the first keeps what is finished, the second raises."""
-
-    say: Say
-    pressed: bool = False
-
-    @contextlib.contextmanager
-    def deferred(self) -> Iterator[None]:
-        """Note ctrl-C for the solver rather than raise."""
-        if threading.current_thread() is not threading.main_thread():
-            yield  # only the main thread may catch signals
-            return
-        before = signal.signal(signal.SIGINT, self._note)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-    def attempt(self, name: str, details: str, run: Callable[[], Any]) -> Any:
-        """Monitor of `nearer.selection.evaluate`: after ctrl-C, keep what a study finished, and leave out the rest."""
-        if self.pressed:
-            return None
-        self.say.note(f"{name}: {details}")
-        try:
-            return run()
-        except KeyboardInterrupt as stopped:
-            self.pressed = True
-            found = getattr(stopped, "found", None)
-            kept = "left out" if found is None else "kept as far as it is"
-            self.say.note(f"{name} {kept}; press ctrl-C again to give up")
-            return found
-
-    def _note(self, _number: int, _frame: Any) -> None:
-        if self.pressed:
-            raise KeyboardInterrupt
-        self.pressed = True
-        text = "stopping: the best map so far is kept; press ctrl-C again to give up"
-        try:
-            self.say.note(text)
-        except RuntimeError:  # the signal came while a line was being written
-            os.write(2, f"{text}\n".encode())
-
-
-@dataclass(eq=False)
-class Watch:
-    """Callback of a fit: stops it after ctrl-C, and shows objective, error and time on a terminal."""
-
-    say: Say
-    interrupt: Interrupt
-    comparisons: nearer.Comparisons | None = None  # for the error
-    limit: float | None = None  # seconds
-    _bar: Any = None
-    _last: float = 0.0
-    _sample: Any = None
-
-    @property
-    def shows(self) -> bool:
-        return sys.stderr.isatty() and not self.say.quiet
-
-    @contextlib.contextmanager
-    def showing(self) -> Iterator[None]:
-        """Show the bar during a block."""
-        if not self.shows:
-            yield
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as self._bar:
-            self._bar.add_task("starting", total=self.limit)
-            yield
-
-    def __call__(self, row: Any, state: Any) -> bool:
-        if self._bar is not None and time.perf_counter() - self._last >= _EVERY:
-            self._last = time.perf_counter()  # at once: other starts may run beside this one
-            self._show(row, state)
-        return self.interrupt.pressed
-
-    def _show(self, row: Any, state: Any) -> None:
-        text = f"epoch {row.epoch}  objective {row.objective:.5g}"
-        if self.comparisons is not None:
-            text += f"  error {100 * self._error(self.comparisons, state.X):.1f} %"
-        task = self._bar.tasks[0]
-        if self.limit is not None:
-            text += f"  at most {max(self.limit - task.elapsed, 0.0):.0f} s left"
-        self._bar.update(task.id, description=text, completed=None if self.limit is None else task.elapsed)
-
-    def _error(self, comparisons: nearer.Comparisons, X: np.ndarray) -> float:
-        """Part of the comparisons not satisfied; X (n_seen, d) has the objects that occur only."""
-        import numpy as np
-
-        from nearer.metrics import comparison_error
-
-        if self._sample is None:
-            count = len(comparisons)
-            rows = np.arange(count) if count <= _SAMPLE else np.random.default_rng(0).integers(count, size=_SAMPLE)
-            self._sample = comparisons[rows]
-        full = np.full((comparisons.n_objects, X.shape[1]), np.nan)
-        full[comparisons.seen] = X
-        return comparison_error(full, self._sample)
 
 
 def _number_or_auto(value: Any) -> int | str:
@@ -151,19 +37,19 @@ def _number_or_auto(value: Any) -> int | str:
     help="Dimensions of the map; auto: as many as the answers support.",
 )  # fmt: skip
 @click.option("--cv", type=click.IntRange(0), help="Folds of cross-validation; 0: none.  [default: 5, unless large]")
-@inputs.CV_BY
-@click.option("--dims", type=inputs.dimensions, help="Also compare maps of these dimensions, such as 1-5.")
+@options.CV_BY
+@click.option("--dims", type=options.dimensions, help="Also compare maps of these dimensions, such as 1-5.")
 @click.option("--learning-curve", is_flag=True, help="Also estimate whether more answers would help.")
 @click.option("--bootstrap", type=click.IntRange(2), metavar="B", help="B resamples, for regions of uncertainty.")
-@inputs.IMAGES
-@inputs.GROUPS
+@options.IMAGES
+@options.GROUPS
 @click.option("--title", help="Heading of the report.  [default: name of the file]")
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: tcp://host:8786, or local:4 workers here.")
 @click.option("--checkpoint", type=click.Path(), help="File that keeps the fit while it goes on; removed at the end.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint, if it is there.")
-@inputs.FORCE
-@inputs.fitting_options
-@inputs.reading_options
+@options.FORCE
+@options.fitting_options
+@options.reading_options
 def fit_command(
     say: Say, file: str, out: str, n_components: int | str, cv: int | None, cv_by: str, dims: tuple[int, ...] | None,
     learning_curve: bool, bootstrap: int | None, images: str | None, groups: str | None, title: str | None,
@@ -198,7 +84,7 @@ def fit_command(
         studies = "--cv, --cv-by participant, --dims, --learning-curve and --bootstrap"
         raise ValueError(f"{studies} need the answers, which stay on the cluster")
     if cv == 0 and not dims:
-        inputs.refuse_given(["cv_by"], "got --cv 0, expected some folds to keep together by it")
+        options.refuse_given(["cv_by"], "got --cv 0, expected some folds to keep together by it")
     colours = None
     if answers is not None:  # a bad file is refused before the work
         colours = inputs.read_groups(say, groups, inputs.as_names(answers.labels, answers.n_objects))
@@ -214,7 +100,7 @@ def fit_command(
     from nearer.selection import evaluate
     from nearer.selection.thresholds import default_folds
 
-    interrupt = Interrupt(say)
+    interrupt = Interrupt(say.note)
     keeping = {} if checkpoint is None else {"checkpoint": checkpoint, "resume": resume}
     model = _fit(say, file if answers is None else answers, fitting, n_components, cluster, interrupt, keeping)
     if cv is None and answers is not None and not default_folds(len(answers)):
@@ -247,7 +133,7 @@ def fit_command(
         click.echo(f"nearer fit: interrupted; wrote the best map so far to {folder.shown}", err=True)
         if checkpoint is not None:
             click.echo(f"nearer fit: go on with --checkpoint {checkpoint} --resume --force", err=True)
-        raise click.exceptions.Exit(output.INTERRUPTED)
+        raise click.exceptions.Exit(INTERRUPTED)
     if checkpoint is not None:
         Path(checkpoint).unlink(missing_ok=True)  # only now: the results are in their place
 
@@ -262,7 +148,7 @@ def _read(
         or path.suffix.lower() in (".parquet", ".pq")
         or (path.is_dir() and any(path.glob("*.parquet")))
     ):
-        given = inputs.were_given(reading)
+        given = options.were_given(reading)
         if not given:
             say.note(f"{file}: Parquet files, read by the workers of the cluster")
             return None, {"path": file, "format": "parquet", "read_by": "workers"}
@@ -330,66 +216,4 @@ def _summary(
         **found.summary(),
         "reliability": None if model.reliability_ is None else model.reliability_.table(),
         "files": list(FILES),
-    }
-
-
-@speaking("nearer dims answers.csv", "nearer dims answers.csv --dims 1-8 --loss ste --plot dims.png")
-@click.argument("file", type=click.Path())
-@click.option(
-    "--dims", type=inputs.dimensions, default="1-6", show_default=True, help="Dimensions to try: 1-6 or 2,3,5."
-)
-@click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of the cross-validation.")
-@inputs.CV_BY
-@click.option("--plot", "picture", type=OutputFile(*output.PICTURES), help="Also draw the result: .png, .svg or .pdf.")
-@inputs.FORCE
-@inputs.fitting_options
-@inputs.reading_options
-def dims_command(
-    say: Say, file: str, dims: tuple[int, ...], cv: int, cv_by: str, picture: str | None, force: bool,
-    fitting: dict[str, Any], reading: dict[str, Any],
-) -> None:  # fmt: skip
-    """Find how many dimensions the answers in FILE support.
-
-    Maps of every dimension are made from a part of the answers and judged by the rest. Chosen is the smallest
-    dimension that no larger one beats. Ctrl-C stops the computation and reports what is known by then (exit code 130).
-    """
-    estimator = inputs.make_estimator(fitting)
-    result = inputs.read_answers(say, file, reading)
-    comparisons = result.comparisons
-    from nearer.check import check
-    from nearer.reports.sentences import dimension_lines
-    from nearer.selection import Interrupted, cross_validate_dimensions
-
-    say.note(f"cross-validating: dimensions {', '.join(map(str, dims))}, {cv} folds")
-    try:
-        with say.compiling():
-            found = cross_validate_dimensions(
-                estimator, comparisons, dims, n_folds=cv, groups="participants" if cv_by == "participant" else None,
-                random_state=estimator.random_state, n_jobs=estimator.n_jobs,
-            )  # fmt: skip
-    except Interrupted as stopped:
-        say.result(_values(stopped.found, result), dimension_lines(stopped.found))
-        click.echo(f"nearer dims: interrupted{'' if picture is None else f'; {picture} was not drawn'}", err=True)
-        raise click.exceptions.Exit(output.INTERRUPTED) from None
-    checked = check(comparisons)
-    ceiling = checked.noise_ceiling
-    if picture is not None:
-        from nearer.plots import plot_dimensions, save_figure
-
-        low = checked.noise_ceiling_low
-        band = None if ceiling is None or low is None else (low, ceiling)
-        save_figure(plot_dimensions(found, chosen=found.chosen, ceiling=band), picture, force=force)
-        say.note(f"wrote {picture}")
-    say.result(_values(found, result) | {"noise_ceiling": ceiling}, dimension_lines(found))
-
-
-def _values(found: DimensionSelection, read: ReadResult) -> dict[str, Any]:
-    return {
-        "input": read.facts(),
-        "partial": found.chosen is None,
-        "table": found.to_dict(),
-        "chosen": found.chosen,
-        "candidates": list(found.candidates),
-        "decisive": found.decisive,
-        "verdict": found.verdict,
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import math
 import os
@@ -19,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nearer.cli.interrupt import held
 from nearer.registry import WRITTEN
 
 if TYPE_CHECKING:
     import numpy as np
 
-INTERRUPTED = 130  # exit code after ctrl-C
+SUMMARY = "summary.json"
 _DECLARING = ("--columns", "--answers", "--where")
-_COMPLETE = ".nearer-complete"
 # Controls that could move the cursor, colour the terminal or reverse the text; line ends and tabs may stay.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -188,10 +187,10 @@ def claim(path: str | os.PathLike[str], what: str) -> None:
 
 
 class OutputFolder:
-    """A folder of results, prepared in a hidden one and put in place at the end, unless an error comes before `keep`.
+    """A folder of results, prepared in a hidden one and moved into place at the end, unless an error precedes `keep`.
 
-    A folder that holds nothing else is exchanged as a whole (Linux). Otherwise the new files are moved one by one from
-    a hidden folder whose name says that they are complete; if this is interrupted, `finish_moving` does the rest.
+    A new folder appears as a whole. In one that exists, summary.json is removed first and moved last: where it is
+    there, the other files belong to it.
     """
 
     def __init__(self, path: str | os.PathLike[str], names: Sequence[str], force: bool):
@@ -201,7 +200,6 @@ class OutputFolder:
         self._kept = False
         for file in (self.path, *(self.path / name for name in names)):
             claim(file, "the folder of results")
-        finish_moving(self.path)
         self._refuse()
         self._make_temporary().rmdir()  # a folder that cannot be written to is refused before any work
 
@@ -220,17 +218,11 @@ class OutputFolder:
         if not self.path.exists() and not self.path.parent.is_dir():
             raise FileNotFoundError(f"{self.shown}: the folder {self.shown.parent} does not exist")
 
-    def __enter__(self) -> Path:
-        self._temporary = self._make_temporary()
-        return self._temporary
-
     def _make_temporary(self) -> Path:
         from nearer.io.files import part_name, remove_leftovers
 
-        # Beside the folder, to exchange the two; else inside it, as it may be another file system.
-        home = self.path.parent if self._is_exchangeable() or not self.path.is_dir() else self.path
-        for folder in {self.path, self.path.parent}:
-            remove_leftovers(folder)
+        home = self.path if self.path.is_dir() else self.path.parent  # on the same file system
+        remove_leftovers(home)
         temporary = home / part_name(self.path)
         try:
             temporary.mkdir()
@@ -238,65 +230,41 @@ class OutputFolder:
             raise OSError(f"{self.shown}: cannot be written to: {error.strerror}") from error
         return temporary
 
-    def _is_exchangeable(self) -> bool:
-        """Whether the folder is there, holds files of these names only, and may be replaced."""
-        if not sys.platform.startswith("linux") or not self.path.is_dir() or self.path.is_mount():
-            return False
-        here = Path(os.path.realpath(os.curdir))
-        with os.scandir(self.path) as entries:
-            own = all(entry.name in self.names and entry.is_file(follow_symlinks=False) for entry in entries)
-        return own and not here.is_relative_to(self.path) and os.access(self.path.parent, os.W_OK)
-
     def keep(self) -> None:
         """From here on, put what was written in place also after an error (but not after ctrl-C)."""
         self._kept = True
+
+    def __enter__(self) -> Path:
+        self._temporary = self._make_temporary()
+        return self._temporary
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         assert self._temporary is not None
         try:
             if kind is None or (self._kept and issubclass(kind, Exception)):
                 self._refuse()
-                written = sorted(os.listdir(self._temporary))
-                self._move(self._temporary)
-                if kind is not None:  # old files would belong to other results
-                    for name in set(self.names).difference(written):
-                        (self.path / name).unlink(missing_ok=True)
+                written = [name for name in self.names if (self._temporary / name).exists()]
+                with held():
+                    self._move(self._temporary, written)
+                if kind is not None:
                     click.echo(f"{self.shown}: kept {', '.join(written)}, written before this failed:", err=True)
         finally:
             shutil.rmtree(self._temporary, ignore_errors=True)
 
-    def _move(self, temporary: Path) -> None:
+    def _move(self, temporary: Path, written: Sequence[str]) -> None:
         if not self.path.exists():
-            temporary.rename(self.path)  # all files at once
+            temporary.rename(self.path)
             return
-        if temporary.parent == self.path.parent and self._is_exchangeable():
-            shutil.copymode(self.path, temporary)
-            if _exchange(temporary, self.path):  # what was there goes with the hidden folder
-                return
-        os.rename(temporary, self.path / _COMPLETE)
-        finish_moving(self.path)
+        in_order = sorted(self.names, key=lambda name: name == SUMMARY)
+        for name in in_order:
+            if name == SUMMARY or name not in written:
+                (self.path / name).unlink(missing_ok=True)
+        for name in in_order:
+            if name in written:
+                os.replace(temporary / name, self.path / name)
 
     def files(self) -> list[str]:
         return [str(self.shown / name) for name in self.names]
-
-
-def finish_moving(folder: Path) -> None:
-    """Move complete files from the hidden folder of an `OutputFolder` to their place."""
-    complete = folder / _COMPLETE
-    if complete.is_dir():
-        for file in sorted(complete.iterdir()):
-            os.replace(file, folder / file.name)
-        complete.rmdir()
-
-
-def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two names in one step (Linux); False if that cannot be done here."""
-    try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):
-        return False
-    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    return rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0
 
 
 def csv_text(table: Mapping[str, Sequence[Any]], spec: str = "") -> str:
@@ -314,7 +282,7 @@ def csv_text(table: Mapping[str, Sequence[Any]], spec: str = "") -> str:
 
 
 def write_summary(folder: Path, values: Mapping[str, Any]) -> None:
-    (folder / "summary.json").write_text(json_text(values) + "\n", encoding="utf-8")
+    (folder / SUMMARY).write_text(json_text(values) + "\n", encoding="utf-8")
 
 
 def write_text(path: str, text: str, force: bool) -> None:

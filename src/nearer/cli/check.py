@@ -1,0 +1,46 @@
+"""`nearer check`: look for faults in a file of answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nearer.cli import inputs, options
+from nearer.cli.output import Say, speaking
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@speaking("nearer check answers.csv -d 2", "nearer check export.csv --columns anchor=head,near=winner,far=loser --json")
+@click.argument("file", type=click.Path())
+@click.option("-d", "--n-components", type=click.IntRange(1), help="Also look for objects with too few answers for it.")
+@click.option("--exit-code", is_flag=True, help="Exit with code 1 if there is a problem or a suspicion.")
+@options.reading_options
+def check_command(say: Say, file: str, n_components: int | None, exit_code: bool, reading: dict[str, Any]) -> None:
+    """Look for faults in FILE: contradictions, islands, objects in too few answers, doubtful participants.
+
+    Where questions were asked more than once, the noise ceiling says how many answers any map can satisfy.
+    """
+    from nearer.check import check, suspicions
+
+    result = inputs.read_answers(say, file, reading)
+    found = check(result.comparisons, n_components)
+    doubts = suspicions(result.comparisons, _unused(file, reading))
+    values = {"input": result.facts(), "check": found.to_dict(), "suspicions": [one._asdict() for one in doubts]}
+    say.result(values, "\n".join([str(found), *(f"suspicion: {one.text}" for one in doubts)]))
+    if exit_code and (doubts or not found.ok):
+        raise click.exceptions.Exit(1)
+
+
+def _unused(path: str, reading: dict[str, Any]) -> dict[str, np.ndarray] | None:
+    """Columns that are not used, as text for each answer; None where the file cannot be read again."""
+    from nearer.check import unused_values
+    from nearer.io.read import open_table
+
+    layouts, _ = inputs.find_layouts(path, reading)
+    if not Path(path).is_file() or path.lower().endswith(".zip") or len(layouts) > 1:
+        return None
+    return unused_values(open_table(path, layouts, **inputs.carrier_options(reading)), layouts[0])

@@ -1,0 +1,55 @@
+"""`nearer neighbours`: list which objects are nearest to which."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+import click
+
+from nearer.cli import inputs, options, output
+from nearer.cli.output import OutputFile, Say, speaking
+
+if TYPE_CHECKING:
+    pass
+
+
+@speaking("nearer neighbours out Paris Rome -k 3", "nearer neighbours out -o neighbours.csv")
+@options.MAP
+@click.argument("objects", nargs=-1, metavar="[OBJECT]...")
+@click.option("-k", type=click.IntRange(1), default=5, show_default=True, help="How many for each object.")
+@click.option("-o", "--out", type=OutputFile(*output.TABLES), help="CSV file to write, instead of printing.")
+@options.FORCE
+def neighbours_command(say: Say, map_path: str, objects: tuple[str, ...], k: int, out: str | None, force: bool) -> None:
+    """List which objects are nearest to each OBJECT on the MAP; for all objects if none is named.
+
+    Gives a table: label, rank, neighbour, distance. Distances have no unit; only their ratios mean something.
+    """
+    import numpy as np
+
+    from nearer.data.messages import counted
+    from nearer.metrics import nearest_neighbours
+
+    model = inputs.open_map(map_path)
+    labels = inputs.as_names(model.labels_, model.n_objects_).tolist()
+    number = {label: row for row, label in enumerate(labels)}
+    for name in objects:
+        if name not in number:
+            near = difflib.get_close_matches(name, labels, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"{name!r}: no such object on the map{hint}")
+    placed = np.isfinite(model.embedding_).all(axis=1)
+    for name in objects:
+        if not placed[number[name]]:
+            raise ValueError(f"{name!r}: has no place on the map, so no neighbours")
+    if not objects and not placed.all():
+        say.note(f"{map_path}: {int((~placed).sum()):,} of {len(labels):,} objects have no place, and are left out")
+    found, distances = nearest_neighbours(model.embedding_, k)
+    table: dict[str, list] = {"label": [], "rank": [], "neighbour": [], "distance": []}
+    for row in [number[name] for name in objects] or range(len(labels)):
+        for rank, (other, far) in enumerate(zip(found[row].tolist(), distances[row].tolist())):
+            if other >= 0:
+                for column, value in zip(table.values(), (labels[row], rank + 1, labels[other], far)):
+                    column.append(value)
+    rows = counted(len(table["label"]), "row")
+    output.give_table(say, output.csv_text(table, ".6g"), out, force, {"neighbours": table}, rows)

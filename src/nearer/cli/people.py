@@ -1,0 +1,75 @@
+"""`nearer people`: show how each person answered; exclude by rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nearer.cli import inputs, options, output
+from nearer.cli.output import OutputFile, Say, speaking
+
+if TYPE_CHECKING:
+    pass
+
+
+@speaking(
+    "nearer people answers.csv",
+    "nearer people answers.csv --rules rules.toml -o kept.csv",
+    more="""\b
+rules.toml holds what was written down beforehand, any of:
+  min_answers = 30
+  min_seconds = 0.5
+  max_same_side = 0.9
+  catch_passed = 0.8
+  better_than_chance = true""",
+)
+@click.argument("file", type=click.Path())
+@click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Of the others' maps.")
+@click.option("--rules", type=click.Path(), help="TOML file of exclusion rules; nobody is left out without it.")
+@click.option("-o", "--out", type=OutputFile(*output.ANSWERS), help="Write the answers of those who are kept.")
+@click.option("--table", type=OutputFile(*output.TABLES), help="Write the table of all people as CSV.")
+@click.option("--cv", type=click.IntRange(2), default=10, show_default=True, help="Folds: maps without some people.")
+@click.option("--differ", "differ_too", is_flag=True, help="Also test whether people see the objects differently.")
+@options.FORCE
+@options.fitting_options
+@options.reading_options
+def people_command(
+    say: Say, file: str, n_components: int, rules: str | None, out: str | None, table: str | None, cv: int,
+    differ_too: bool, force: bool, fitting: dict[str, Any], reading: dict[str, Any],
+) -> None:  # fmt: skip
+    """Show how each person answered in FILE: speed, side, repeats, attention checks, agreement with the others.
+
+    Nobody is held to a map that their own answers helped to make. The share of guesses comes with its 95 % interval.
+    """
+    if out is not None and rules is None:
+        raise ValueError("--out: without --rules nobody is left out, so there is nothing to write")
+    estimator = inputs.make_estimator(fitting, n_components)
+    from nearer.people import ExclusionRules, differ, exclude, participants
+
+    asked = None if rules is None else ExclusionRules.read(rules)
+    result = inputs.read_answers(say, file, reading)
+    with say.compiling():
+        options = {name: fitting[name] for name in ("random_state", "n_jobs")}
+        found = participants(result.comparisons, estimator, n_folds=cv, **options)
+    values: dict[str, Any] = {"input": result.facts(), "people": found.table(), "in_order": found.in_order}
+    texts = [str(found)]
+    if asked is not None:
+        kept, exclusions = exclude(result.comparisons, asked, found)
+        values["exclusions"] = vars(exclusions) | {"paragraph": exclusions.paragraph()}
+        texts.append(exclusions.paragraph())
+        if out is not None:
+            from nearer.io import write_comparisons
+
+            write_comparisons(out, kept, force=force)
+            say.note(f"wrote {out}: {kept!r}")
+    if differ_too:
+        estimator.set_params(reliability=True)
+        tested = differ(estimator, result.comparisons, random_state=fitting["random_state"])
+        values["difference"] = vars(tested)
+        texts.append(str(tested))
+    if table is not None:
+        columns = found.table() | {"participant": found.participant.astype(str).tolist()}
+        output.write_text(table, output.csv_text(columns), force)
+        say.note(f"wrote {table}")
+    say.result(values, "\n\n".join(texts))

@@ -1,0 +1,49 @@
+"""`nearer place`: put new objects on a map by a few answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nearer.cli import inputs, options, output
+from nearer.cli.output import Say, speaking
+
+if TYPE_CHECKING:
+    pass
+
+
+@speaking("nearer place out answers_about_new.csv", "nearer place out answers_about_new.csv -o new.csv --json")
+@options.MAP
+@click.argument("file", type=click.Path())
+@options.POSITIONS
+@click.option("--whole-map", is_flag=True, help="Give all objects, not only the new ones.")
+@click.option("--n-init", type=click.IntRange(1), default=8, show_default=True, help="Starts; the best is kept.")
+@options.RANDOM_STATE
+@options.LOSS_OF_COORDINATES
+@options.FORCE
+@options.reading_options
+def place_command(
+    say: Say, map_path: str, file: str, out: str | None, whole_map: bool, n_init: int, random_state: int,
+    loss: str | None, force: bool, reading: dict[str, Any],
+) -> None:  # fmt: skip
+    """Find positions for objects that are named in FILE but not on the MAP; the MAP stays as it is.
+
+    MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv, with --loss).
+    """
+    from nearer.data.messages import counted
+
+    model = inputs.open_map(map_path, loss)
+    if not hasattr(model, "loss_"):
+        raise ValueError(f"{map_path}: got coordinates alone, expected a loss too; say --loss")
+    model.random_state = random_state
+    comparisons, facts = inputs.read_for_map(say, file, reading, model)
+    placed = model.place(comparisons, n_init=n_init)
+    say.note(repr(placed))
+    if placed.n_unused:
+        say.note(f"{counted(placed.n_unused, 'comparison')} not used: no new object is named")
+    positions, labels = placed.embedding, placed.objects if placed.labels is None else placed.labels
+    if whole_map:
+        positions, labels = placed.full_embedding, inputs.as_names(placed.full_labels, len(placed.full_embedding))
+    values = placed.to_dict() | {"random_state": random_state, "input": facts}
+    output.give_positions(say, positions, labels, out, force, values)

@@ -1,0 +1,59 @@
+"""`nearer plan`: how many answers a study needs, before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nearer.cli import options, output
+from nearer.cli.output import OutputFile, Say, speaking
+from nearer.registry import STRATEGIES
+
+if TYPE_CHECKING:
+    pass
+
+_BAR = 30  # signs of a full bar
+
+
+@speaking("nearer plan 40", "nearer plan 60 -d 3 --wrong 0.2 --target 0.85 --plot plan.png")
+@click.argument("n_objects", type=click.IntRange(4))
+@click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Dimensions.")
+@click.option(
+    "--wrong", type=click.FloatRange(0.01, 0.45, min_open=True, max_open=True), default=0.15, show_default=True,
+    help="Fraction of answers that are not what the true distances say.",
+)  # fmt: skip
+@click.option(
+    "--target", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.9, show_default=True,
+    help="Fraction of all questions that the map is to be right about.",
+)  # fmt: skip
+@click.option("--strategy", type=click.Choice(list(STRATEGIES)), default="random", show_default=True, help="Of asking.")
+@options.ASK
+@click.option("--n-runs", type=click.IntRange(2), default=5, show_default=True, help="Simulated studies.")
+@options.N_JOBS
+@click.option("--plot", "picture", type=OutputFile(*output.PICTURES), help="Also draw the curve: .png, .svg or .pdf.")
+@options.RANDOM_STATE
+@options.FORCE
+def plan_command(say: Say, n_objects: int, ask: str, picture: str | None, force: bool, **simulated: Any) -> None:
+    """Estimate how many answers a map of N_OBJECTS objects needs, before anything is asked.
+
+    Studies are simulated: points at random, people who get close calls wrong, and maps fitted to growing numbers of
+    answers until they are right about as many questions as asked for.
+    """
+    from nearer.questions import plan_study
+
+    say.note(f"simulating {simulated['n_runs']} studies of {n_objects:,} objects")
+    with say.compiling():
+        found = plan_study(n_objects, kind=ask, **simulated)
+    if picture is not None:
+        from nearer.plots import plot_learning_curve, save_figure
+
+        save_figure(plot_learning_curve(found, ceiling=simulated["target"]), picture, force=force)
+        say.note(f"wrote {picture}")
+    table = found.to_dict()
+    lines = [f"{'answers':>8}  {'right':>6}  from    to"]
+    for n, mean, low, high in zip(*table.values()):
+        bar = "#" * round(_BAR * max(2 * mean - 1, 0))
+        lines.append(f"{n:>8,}  {mean:>6.1%}  {low:.0%}  {high:>4.0%}  {bar}")
+    values = {"table": table, "needed": found.needed, "range": list(found.range), "sentence": str(found)}
+    say.result(values | {"random_state": simulated["random_state"]}, "\n".join([*lines, "", str(found)]))

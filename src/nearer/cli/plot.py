@@ -1,0 +1,116 @@
+"""`nearer plot`: draw a map, or how its fit went."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import nearer
+from nearer.cli import inputs, options, output
+from nearer.cli.output import OutputFile, Say, speaking
+
+if TYPE_CHECKING:
+    pass
+
+
+@speaking(
+    "nearer plot out -o map.png",
+    "nearer plot out -o map.svg --groups genres.csv --axes 1,3",
+    "nearer plot out -o calibration.png --what calibration --file new_answers.csv",
+)
+@options.MAP
+@click.option(
+    "-o", "--out", required=True, type=OutputFile(*output.PICTURES), help="Picture to write: .png, .svg or .pdf."
+)
+@click.option(
+    "--what", type=click.Choice(["map", "convergence", "steps", "calibration"]), default="map", show_default=True
+)
+@click.option("--axes", default="1,2", show_default=True, help="Which two, of a map with more dimensions.")
+@options.GROUPS
+@click.option("--labels/--no-labels", "with_labels", default=True, show_default=True, help="Write the labels.")
+@click.option("--title", help="Above the picture.")
+@click.option("--size", metavar="WIDTHxHEIGHT", help="Of the map in inches, such as 5x4.  [default: shape of the map]")
+@click.option("--dpi", type=click.FloatRange(10, 2000), default=200, show_default=True, help="Dots per inch of a PNG.")
+@click.option("--file", type=click.Path(), help="Answers for the calibration, preferably new ones.")
+@options.LOSS_OF_COORDINATES
+@options.FORCE
+@options.reading_options
+def plot_command(
+    say: Say, map_path: str, out: str, what: str, axes: str, groups: str | None, with_labels: bool, title: str | None,
+    size: str | None, dpi: float, file: str | None, loss: str | None, force: bool, reading: dict[str, Any],
+) -> None:  # fmt: skip
+    """Draw the MAP; or how its fit went, or how far to believe its probabilities.
+
+    MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv).
+    """
+    if what != "map":
+        options.refuse_given(["axes", "groups", "with_labels", "size"], f"got --what {what}, expected a map to draw")
+    if what != "calibration":
+        why = f"got --what {what}, expected --what calibration, which needs answers"
+        options.refuse_given(["file", "loss", *reading], why)
+    if file is None:
+        options.refuse_given(reading, "says how to read --file, but got none")
+    if not out.lower().endswith(".png"):
+        options.refuse_given(["dpi"], f"got {out}, expected a .png, which alone has dots")
+    model = inputs.open_map(map_path, loss)
+    from nearer import plots
+
+    if what == "map":
+        labels = inputs.as_names(model.labels_, model.n_objects_)
+        shown = labels if with_labels else None
+        drawn = plots.plot_map(
+            model.embedding_, shown, inputs.read_groups(say, groups, labels), axes=_axes(axes, model), title=title,
+            size=_size(size),
+        )  # fmt: skip
+    elif what == "calibration":
+        drawn = plots.plot_calibration(_calibration(say, model, map_path, file, reading))
+    else:
+        history = getattr(model, "history_", None)
+        if not history:
+            raise ValueError(f"{map_path}: got coordinates alone, expected the folder or model that nearer fit wrote")
+        drawn = plots.plot_convergence(history) if what == "convergence" else plots.plot_step_sizes(history)
+    if title is not None and what != "map":
+        drawn.set_title(title, parse_math=False)
+    plots.save_figure(drawn, out, dpi=dpi, force=force)
+    say.done({"output": out, "what": what}, f"wrote {out}")
+
+
+def _size(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        width, height = (float(part) for part in text.lower().split("x"))
+    except ValueError:
+        width = height = 0.0
+    if not (0 < width <= 100 and 0 < height <= 100):
+        raise ValueError(f"--size: got {text!r}, expected inches such as 5x4")
+    return width, height
+
+
+def _axes(text: str, model: nearer.OrdinalEmbedding) -> tuple[int, int]:
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 2 or not all(part.isdecimal() and int(part) >= 1 for part in parts):
+        raise ValueError(f"--axes: got {text!r}, expected two numbers such as 1,2")
+    first, second = (int(part) - 1 for part in parts)
+    most = model.embedding_.shape[1]
+    if most == 1:
+        options.refuse_given(["axes"], "got a map of one dimension, expected one with axes to choose from")
+    elif first == second or max(first, second) >= most:
+        raise ValueError(f"--axes: got {text!r}, expected two different numbers from 1 to {most}")
+    return first, second
+
+
+def _calibration(say: Say, model: nearer.OrdinalEmbedding, path: str, file: str | None, reading: dict[str, Any]) -> Any:
+    from nearer.selection.evaluate import calibrate
+
+    if not hasattr(model, "loss_"):
+        raise ValueError(f"{path}: got coordinates alone, expected a loss too; say --loss")
+    if file is not None:
+        comparisons, _ = inputs.read_for_map(say, file, reading, model)
+    elif hasattr(model, "comparisons_"):
+        say.note("calibration on the answers the map was made from; new ones (--file) would say more")
+        comparisons = model.comparisons_
+    else:
+        raise ValueError(f"{path}: got a map without its answers, expected some; give them with --file")
+    return calibrate(model, comparisons)

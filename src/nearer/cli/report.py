@@ -1,0 +1,62 @@
+"""`nearer report`: write the report of a map again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nearer.cli import inputs, options, output
+from nearer.cli.output import OutputFile, Say, speaking
+
+
+@speaking(
+    "nearer report out -o report.html --images photos --groups genres.csv",
+    "nearer report out/embedding.csv --file answers.csv -o report.html",
+)
+@options.MAP
+@click.option("-o", "--out", required=True, type=OutputFile(*output.PAGES), help="HTML file to write.")
+@click.option("--file", type=click.Path(), help="Answers to judge the map by, if it was saved without its own.")
+@options.IMAGES
+@options.GROUPS
+@click.option("--title", help="Heading of the report.  [default: as before]")
+@options.FORCE
+@options.reading_options
+def report_command(
+    say: Say, map_path: str, out: str, file: str | None, images: str | None, groups: str | None, title: str | None,
+    force: bool, reading: dict[str, Any],
+) -> None:  # fmt: skip
+    """Write the report of a MAP again, with other pictures, groups or answers.
+
+    MAP is a folder that `nearer fit` wrote, its model file, or coordinates (embedding.csv). All that was found out
+    before (regions, dimensions, learning curve, scores) is taken over from the folder's summary.json; with --file, what
+    the other answers say takes the place of the scores.
+    """
+    from nearer.reports import Report, describe
+    from nearer.reports.sentences import scores_line
+    from nearer.selection import evaluate
+    from nearer.selection.evaluate import held_out_of
+
+    if file is None:
+        options.refuse_given(reading, "says how to read --file, but got none")
+    model = inputs.open_map(map_path)
+    comparisons, facts = (None, None) if file is None else inputs.read_for_map(say, file, reading, model)
+    earlier = inputs.read_summary(map_path, model)
+    kept = Report.from_dict(earlier.get("report") or {})
+    # Who answered how is taken over too, unless it is asked of other answers.
+    found = evaluate(model, comparisons, cv=0, people=False if file is None and "people" in kept else None)
+    if file is None:
+        found = replace(found, **held_out_of(earlier))
+    else:
+        kept = {name: kept[name] for name in ("title", "groups", "images", "covariances", "level") if name in kept}
+    if not Path(kept.get("images") or ".").is_dir():
+        say.note(f"{kept['images']}: no such folder any more, so no pictures; give it with --images")
+        del kept["images"]
+    coloured = inputs.read_groups(say, groups, inputs.as_names(model.labels_, model.n_objects_))
+    changes = {"title": title, "images": images, "groups": coloured}
+    made = describe(model, comparisons, found, command=earlier.get("command") or "")
+    kept |= {name: value for name, value in changes.items() if value is not None}
+    replace(made, **kept).save(out, force=force)
+    say.done({"output": out, "input": facts, **found.summary()}, f"{scores_line(found)}\nwrote {out}".lstrip())

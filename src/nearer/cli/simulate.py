@@ -1,0 +1,86 @@
+"""`nearer simulate`: make answers from points, distances or classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+import nearer
+from nearer.cli import inputs, options, output
+from nearer.cli.output import OutputFile, Say, speaking
+
+if TYPE_CHECKING:
+    pass
+
+
+@speaking(
+    "nearer simulate points.csv -n 10000 --noise 0.1 -o answers.csv",
+    "nearer simulate distances.csv --from distances -o answers.csv",
+    "nearer simulate species.csv --from classes -n 5000 -o answers.parquet",
+)
+@click.argument("file", type=click.Path())
+@click.option(
+    "--from", "source", type=click.Choice(["points", "distances", "classes"]), default="points", show_default=True,
+    help="What FILE holds.",
+)  # fmt: skip
+@click.option("-n", "--n-comparisons", type=click.IntRange(1), help="How many; all if not given, from distances only.")
+@click.option("--kind", type=click.Choice(["triplets", "quadruplets"]), default="triplets", show_default=True)
+@click.option(
+    "--noise", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Fraction of answers turned around."
+)
+@click.option("--class-column", metavar="COLUMN", help="Column of classes, where there are several.")
+@options.RANDOM_STATE
+@click.option(
+    "-o", "--out", required=True, type=OutputFile(*output.ANSWERS),
+    help="File to write: .csv, .tsv, .jsonl, .parquet, .npz.",
+)  # fmt: skip
+@options.FORCE
+def simulate_command(
+    say: Say, file: str, source: str, n_comparisons: int | None, kind: str, noise: float, class_column: str | None,
+    random_state: int, out: str, force: bool,
+) -> None:  # fmt: skip
+    """Make answers from FILE.
+
+    \b
+    points:    a table with names of columns, one row for each object, its name in
+               the column label, if any; or a .npy file (objects, dimensions)
+    distances: a square table with labels in the first line, and in the first
+               column or not; or .npy
+    classes:   a table with the columns label, class; answers say that objects
+               of one class are nearer to each other than to one of another
+    """
+    from nearer.io import objects, write_comparisons
+
+    if source != "classes":
+        options.refuse_given(["class_column"], f"got --from {source}, expected --from classes, which has such a column")
+    if n_comparisons is None and source != "distances":
+        raise click.UsageError(f"-n: got none, expected how many comparisons to draw from {source}")
+    if source == "classes" and kind != "triplets":
+        raise click.UsageError("--kind: got quadruplets, expected triplets, all that classes give")
+    make: Callable[..., nearer.Comparisons]
+    if source == "points":
+        points, labels = inputs.read_numbers(say, file)
+        make = partial(nearer.Comparisons.from_points, points, n_comparisons or 0, kind)
+    elif source == "distances":
+        distances, labels = inputs.read_distances(file)
+        make = partial(nearer.Comparisons.from_distances, distances, n_comparisons, kind)
+    else:
+        table = objects.read_objects(file, objects.WORDS, column=class_column)
+        classes, column = table.words(class_column, ", or --class-column")
+        say.note(table.understood([column]))
+        labels = table.labels
+        make = partial(nearer.Comparisons.from_classes, classes, n_comparisons or 0)
+    try:
+        made = make(random_state=random_state, noise=noise, labels=labels)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error
+    for reason, dropped in made.dropped.items():
+        say.note(f"{dropped:,} left out: {reason}")
+    write_comparisons(out, made, force=force)
+    turned = round(noise * len(made))
+    values = {"output": out, "kind": made.kind, "n_comparisons": len(made), "n_objects": made.n_objects}
+    values |= {"n_turned_around": turned, "dropped": made.dropped, "random_state": random_state}
+    say.done(values, f"wrote {out}: {made!r}, {turned:,} turned around by noise")
