@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.trace_reading import write_file
 from benchmarks.tracing import SHARED, Trace, traced
-from nearer.cli import cli
+from nearer.cli.app import cli
 
 MOST_FILES = 26
 END = "reports/page.py"

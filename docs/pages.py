@@ -218,7 +218,7 @@ def _command(line: str) -> str:
     elif program == "nearer":
         from click.testing import CliRunner
 
-        from nearer.cli import cli
+        from nearer.cli.app import cli
         from nearer.cli.output import Say
 
         # That code is compiled is said once on a machine, which need not be this one.

@@ -53,7 +53,7 @@ ALLOWED = {
     ): "a fitted model has save(); how a file is written stays in nearer.model_file",
 }
 # Modules that a file loads by name on first use: its own package, its own formats, or the module of a user's loss.
-BY_NAME = ("__init__.py", "cli/__init__.py", "io/read.py", "distributed/cluster.py")
+BY_NAME = ("__init__.py", "cli/app.py", "io/read.py", "distributed/cluster.py")
 HOMES = {
     "numba": {"kernels"},
     "dask": {"distributed", "cli"},

@@ -29,10 +29,10 @@ def _handled_by(handler: Any) -> Iterator[None]:
 
 def exiting() -> contextlib.AbstractContextManager[None]:
     """Exit at once on ctrl-C, also inside an import: for a block that writes nothing."""
-    return _handled_by(_exit)
+    return _handled_by(_give_up)
 
 
-def _exit(_number: int, _frame: Any) -> None:
+def _give_up(_number: int, _frame: Any) -> None:
     os.write(2, b"nearer: interrupted\n")
     os._exit(INTERRUPTED)
 

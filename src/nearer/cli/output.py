@@ -255,13 +255,12 @@ class OutputFolder:
         if not self.path.exists():
             temporary.rename(self.path)
             return
-        in_order = sorted(self.names, key=lambda name: name == SUMMARY)
-        for name in in_order:
-            if name == SUMMARY or name not in written:
-                (self.path / name).unlink(missing_ok=True)
-        for name in in_order:
+        (self.path / SUMMARY).unlink(missing_ok=True)
+        for name in sorted(self.names, key=lambda name: name == SUMMARY):  # it comes last
             if name in written:
                 os.replace(temporary / name, self.path / name)
+            else:
+                (self.path / name).unlink(missing_ok=True)
 
     def files(self) -> list[str]:
         return [str(self.shown / name) for name in self.names]
