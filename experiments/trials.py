@@ -154,8 +154,8 @@ def _code() -> str:
     """Digest of the sources that compute, so that a trial of older code is not taken for one of this."""
     digest = hashlib.sha256()
     package, here = Path(nearer.__file__).parent, Path(__file__).parent
-    folders = [package / name for name in ("data", "datasets", "metrics", "solvers")]
-    files = [package / f"{name}.py" for name in ("featuremap", "kernels", "losses", "objective")]
+    folders = [package / name for name in ("data", "datasets", "metrics", "objective", "solvers")]
+    files = [package / f"{name}.py" for name in ("featuremap", "kernels", "losses")]
     files += [file for folder in folders for file in folder.glob("*.py")]
     files += [here / f"{name}.py" for name in ("methods", "problems", "search", "sun", "synthetic", "watch")]
     files += [*here.glob("*/run.py"), here / "theory" / "bounds.py"]

@@ -29,7 +29,7 @@ from nearer.coordinates import read_embedding
 from nearer.io import read_comparisons
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "distributed")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "distributed")]
 
 from experiments.__main__ import command as experiments_command  # noqa: E402
 
