@@ -51,7 +51,7 @@ def test_json_is_the_summary(nearer, answers, tmp_path):
     assert called.code == 0
     assert called.err == ""
     summary = json.loads((tmp_path / "out/summary.json").read_text())
-    assert set(summary.pop("report")) > {"title", "evaluation", "covariances"}  # to draw the report again
+    assert set(summary.pop("report")) > {"title", "facts", "covariances"}  # to draw the report again
     assert called.json == summary
     assert summary["command"] == "nearer fit answers.csv -o out --cv 3 --n-init 1 --json --quiet --force"
     assert summary["interrupted"] is False

@@ -13,9 +13,8 @@ import pytest
 
 from nearer.check import check
 from nearer.data import Comparisons
-from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import worst_comparisons
-from nearer.reports import Report, describe
+from nearer.reports import Report
 from nearer.reports.page import embed_json, script_data
 from nearer.selection import Evaluation
 
@@ -212,18 +211,6 @@ def test_problems_of_the_check_are_told(X):
     html = Report("t", X, check=good).html()
     assert "No problem was found" in html
     assert "<dt>Participants</dt>" in html
-
-
-def test_how_the_input_was_read_is_shown(X):
-    model = OrdinalEmbedding(2, random_state=0).fit(Comparisons.from_points(X, 200, random_state=0))
-    reading = {
-        "understood": "answers.csv: first row: a is nearer to b than to c",
-        "unused": ["age", "task (practice, test)"],
-    }
-    text = "".join(read(describe(model, reading=reading).html()).text)
-    assert "first row: a is nearer to b than to c" in text
-    assert "age, task (practice, test)" in text
-    assert "Not used" not in "".join(read(describe(model).html()).text)
 
 
 def test_violations_are_sentences(X):

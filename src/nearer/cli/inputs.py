@@ -184,7 +184,7 @@ def read_groups(say: Say, path: str | None, on_map: np.ndarray) -> list[str] | N
 
 def read_summary(map_path: str, model: nearer.OrdinalEmbedding) -> dict[str, Any]:
     """The summary.json next to a map; {} if there is none, or (with a warning) if it describes another map."""
-    from nearer.selection.evaluate import held_out_of
+    from nearer.selection.evaluate import figures_of
 
     path = Path(map_path)
     file = (path if path.is_dir() else path.parent) / SUMMARY
@@ -201,7 +201,7 @@ def read_summary(map_path: str, model: nearer.OrdinalEmbedding) -> dict[str, Any
             text = f"{file}: describes another map than {map_path}, and is ignored"
             warnings.warn(text, InputWarning, stacklevel=2)
             return {}
-        held_out_of(summary)  # refuses what is not a summary
+        figures_of(summary)  # refuses what is not a summary
         return summary
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"{file}: is not a summary of nearer fit: {error}") from error

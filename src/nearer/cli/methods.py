@@ -21,13 +21,13 @@ def methods_command(say: Say, map_path: str, bibtex: bool) -> None:
     """
     from nearer.reports.methods import bibliography, methods_paragraph, references
     from nearer.selection import evaluate
-    from nearer.selection.evaluate import held_out_of
+    from nearer.selection.evaluate import figures_of
 
     model = inputs.open_map(map_path)
     if not hasattr(model, "loss_"):
         raise ValueError(f"{map_path}: got coordinates alone, expected the folder or model that nearer fit wrote")
     earlier = inputs.read_summary(map_path, model)
-    found = replace(evaluate(model, cv=0, people=False), **held_out_of(earlier))
+    found = replace(evaluate(model, cv=0, people=False), **figures_of(earlier))
     paragraph = methods_paragraph(model, found, earlier)
     cited, entries = references(model.loss_.name), bibliography(model.loss_.name)
     text = entries if bibtex else "\n\n".join([paragraph, "References", *cited])

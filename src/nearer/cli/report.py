@@ -37,7 +37,7 @@ def report_command(
     from nearer.reports import Report, describe
     from nearer.reports.sentences import scores_line
     from nearer.selection import evaluate
-    from nearer.selection.evaluate import held_out_of
+    from nearer.selection.evaluate import figures_of
 
     if file is None:
         options.refuse_given(reading, "says how to read --file, but got none")
@@ -48,7 +48,7 @@ def report_command(
     # Who answered how is taken over too, unless it is asked of other answers.
     found = evaluate(model, comparisons, cv=0, people=False if file is None and "people" in kept else None)
     if file is None:
-        found = replace(found, **held_out_of(earlier))
+        found = replace(found, **figures_of(earlier))
     else:
         kept = {name: kept[name] for name in ("title", "groups", "images", "covariances", "level") if name in kept}
     if not Path(kept.get("images") or ".").is_dir():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer import __version__
-from nearer.data.messages import listed
 from nearer.display import group_codes, label_texts
 from nearer.io.coerce import as_comparisons
 from nearer.io.files import atomic_write, check_ending, refuse_unwritable
@@ -21,7 +20,7 @@ from nearer.refits import answers_naming
 from nearer.reports.page import render
 from nearer.reports.sentences import data_sentence, reliability_sentence
 from nearer.selection import Evaluation, evaluate
-from nearer.selection.evaluate import Monitor, answers_about
+from nearer.selection.evaluate import answers_about
 
 if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
 ENDINGS = (".html", ".htm")
 _EXTRAPOLATE = 4  # the learning curve is continued to this many times the answers there are
 _KEPT = (
-    "title", "command", "groups", "covariances", "level", "evaluation", "dimensions", "chosen_dimension",
-    "learning_curve", "images", "facts", "people",
+    "title", "command", "groups", "covariances", "level", "dimensions", "chosen_dimension", "learning_curve", "images",
+    "facts", "people",
 )  # fmt: skip
 
 
@@ -110,7 +109,6 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """What `from_dict` reads back, so that ``replace(describe(model), **fields)`` is this page."""
         values = {name: getattr(self, name) for name in _KEPT}
-        values["evaluation"] = self.evaluation.figures()
         values["images"] = None if self.images is None else os.path.abspath(self.images)
         return values
 
@@ -118,8 +116,6 @@ class Report:
     def from_dict(values: Mapping[str, Any]) -> dict[str, Any]:
         """The fields that `to_dict` gave, read back from JSON; unknown ones are left out."""
         known = {name: values[name] for name in _KEPT if values.get(name) is not None}
-        if "evaluation" in known:
-            known["evaluation"] = Evaluation.from_figures(known["evaluation"])
         if "covariances" in known:
             known["covariances"] = np.array(known["covariances"], dtype=float)
         return known
@@ -146,15 +142,8 @@ def write_report(
     images: str | os.PathLike | None = None,
     command: str = "",
     facts: Mapping[str, Any] | None = None,
-    reading: Mapping[str, Any] | None = None,
-    cv: int | None = None,
-    cv_by: str = "question",
-    dims: Iterable[int] | None = None,
-    learning_curve: bool = False,
-    bootstrap: int | None = None,
-    people: bool | None = None,
-    monitor: Monitor | None = None,
     force: bool = False,
+    **studies: Any,
 ) -> Report:
     """Measure how far to trust a map, and write one HTML file that shows both.
 
@@ -168,26 +157,19 @@ def write_report(
         HTML file to write; without it, nothing is written.
     title, groups, images, command, facts
         As in `Report`.
-    reading : mapping, optional
-        How the input was read, from `ReadResult.facts`: shown as a line, and the columns that were not used.
-    cv, cv_by, dims, learning_curve, bootstrap, people, monitor
-        As in `nearer.selection.evaluate`.
     force : bool
         Replace an existing file.
+    **studies
+        What to measure: `cv`, `cv_by`, `dims`, `learning_curve`, `bootstrap`, `people`, `monitor`, as in
+        `nearer.selection.evaluate`.
     """
     if path is not None:
         check_ending(path, ENDINGS)
         refuse_unwritable(path, force)
     if comparisons is not None:
         comparisons = as_comparisons(comparisons)
-    found = evaluate(
-        model, comparisons, cv=cv, cv_by=cv_by, dims=dims, learning_curve=learning_curve, bootstrap=bootstrap,
-        people=people, monitor=monitor,
-    )  # fmt: skip
-    made = describe(
-        model, comparisons, found, title=title, groups=groups, images=images, command=command, facts=facts,
-        reading=reading,
-    )  # fmt: skip
+    found = evaluate(model, comparisons, **studies)
+    made = describe(model, comparisons, found, title=title, groups=groups, images=images, command=command, facts=facts)
     if path is not None:
         made.save(path, force=force)
     return made
@@ -203,7 +185,6 @@ def describe(
     images: str | os.PathLike | None = None,
     command: str = "",
     facts: Mapping[str, Any] | None = None,
-    reading: Mapping[str, Any] | None = None,
 ) -> Report:
     """Put what is known about a map into a report, without fitting anything; parameters as in `write_report`."""
     found = Evaluation() if evaluation is None else evaluation
@@ -225,8 +206,6 @@ def describe(
         shown["people"] = found.people.table()
     if found.bootstrap is not None:
         shown["covariances"] = found.bootstrap.covariance
-    read = reading or {}
-    understood = {"Input": read.get("understood"), "Not used": listed(read.get("unused") or ())}
     return Report(
         title=title,
         embedding=model.embedding_,
@@ -236,7 +215,7 @@ def describe(
         command=command,
         evaluation=found,
         history=history.to_dict() if history is not None and len(history) else None,
-        facts={name: text for name, text in understood.items() if text} | _facts(model, found) | dict(facts or {}),
+        facts=_facts(model, found) | dict(facts or {}),
         in_stages=_solver_name(model) == "auto",
         **shown,
     )

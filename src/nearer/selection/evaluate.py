@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from scipy.stats import t
@@ -82,18 +82,8 @@ class Evaluation:
         least, bound = self.ceiling_least, self.ceiling_bound
         return least is not None and bound is not None and least - bound > ROUGH
 
-    def figures(self) -> dict[str, Any]:
-        """The single figures, for JSON; ``Evaluation.from_figures`` reads them back."""
-        return {name: getattr(self, name) for name in _FIGURES}
-
-    @staticmethod
-    def from_figures(values: Mapping[str, Any]) -> Evaluation:
-        """An evaluation with the figures that `figures` gave; other names are ignored."""
-        known = {name: values[name] for name in _FIGURES if values.get(name) is not None}
-        return Evaluation(**known | {"fold_accuracy": tuple(known.get("fold_accuracy", ()))})
-
     def summary(self) -> dict[str, Any]:
-        """All results as plain values, as in summary.json."""
+        """All results as plain values, as in summary.json; `figures_of` reads the single figures back."""
         values: dict[str, Any] = {"training_accuracy": self.training, "cross_validation": None, "check": None}
         if self.fold_accuracy:
             values["cross_validation"] = {
@@ -119,29 +109,47 @@ class Evaluation:
         if self.people is not None:
             values["people"] = self.people.table()
         if self.check is not None:
-            values["check"] = {name: getattr(self.check, name) for name in _CHECKED}
+            values["check"] = _checked(self.check)
         return values
 
 
-def held_out_of(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures of the cross-validation in what `Evaluation.summary` gave, as arguments of `Evaluation`."""
+def figures_of(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """The single figures in what `Evaluation.summary` gave, as arguments of `Evaluation`."""
+    figures = {}
+    if summary.get("training_accuracy") is not None:
+        figures["training"] = summary["training_accuracy"]
     found = summary.get("cross_validation")
-    if found is None:
-        return {}
+    if found is not None:
+        figures |= {
+            "held_out": found["accuracy"],
+            "held_out_low": found["low"],
+            "held_out_high": found["high"],
+            "level": found["level"],
+            "standard_error": found["standard_error"],
+            "fold_accuracy": tuple(found["fold_accuracy"]),
+        }
+    if summary.get("check") is not None:
+        figures |= _ceiling(summary["check"])
+    return figures
+
+
+def _ceiling(checked: Mapping[str, Any]) -> dict[str, Any]:
+    """What a check found about the noise ceiling and about adaptive questions, as arguments of `Evaluation`."""
     return {
-        "held_out": found["accuracy"],
-        "held_out_low": found["low"],
-        "held_out_high": found["high"],
-        "level": found["level"],
-        "standard_error": found["standard_error"],
-        "fold_accuracy": tuple(found["fold_accuracy"]),
+        "ceiling": checked.get("noise_ceiling"),
+        "ceiling_low": checked.get("noise_ceiling_low"),
+        "ceiling_questions": checked.get("n_repeated_questions") or None,
+        "random_only": bool(checked.get("n_adaptive")),
     }
 
 
-_FIGURES = tuple(item.name for item in fields(Evaluation))[:11]
 _FRACTIONS = ("training", "held_out", "held_out_low", "held_out_high", "level", "ceiling", "ceiling_low")
 _CHECKED = ("n_questions", "n_repeated_questions", "noise_ceiling", "noise_ceiling_low", "components", "problems",
             "n_adaptive")  # fmt: skip
+
+
+def _checked(check: CheckResult) -> dict[str, Any]:
+    return {name: getattr(check, name) for name in _CHECKED}
 
 
 def evaluate(
@@ -198,14 +206,7 @@ def evaluate(
             return None
 
     checked = check(answers, model.embedding_.shape[1])
-    found: dict[str, Any] = {
-        "training": model.score(answers),
-        "check": checked,
-        "ceiling": checked.noise_ceiling,
-        "ceiling_low": checked.noise_ceiling_low,
-        "ceiling_questions": checked.n_repeated_questions or None,
-        "random_only": checked.n_adaptive > 0,
-    }
+    found: dict[str, Any] = {"training": model.score(answers), "check": checked, **_ceiling(_checked(checked))}
     options: dict[str, Any] = {"random_state": model.random_state, "n_jobs": model.n_jobs}
     usual = default_folds(len(answers)) if answers.n_answers >= FEWEST_ANSWERS else 0
     folds = usual if cv is None else cv
