@@ -59,14 +59,16 @@ def test_options_have_the_names_and_defaults_of_the_library():
     from nearer.cli.place import place_command as place
     from nearer.estimator import OrdinalEmbedding
     from nearer.reports import write_report
+    from nearer.selection import evaluate
 
-    library = inspect.signature(OrdinalEmbedding).parameters
+    estimator = inspect.signature(OrdinalEmbedding).parameters
     options = fit.make_context("fit", ["answers.csv", "-o", "out"]).params
     for name in ("n_components", "loss", "solver", "n_init", "max_seconds", "n_jobs"):
-        assert options[name] == library[name].default, name
+        assert options[name] == estimator[name].default, name
     assert options["random_state"] == 0  # None in the library; a command is to be repeatable
     studies = {"title", "groups", "images", "cv", "dims", "learning_curve", "bootstrap", "force"}
-    assert studies <= set(inspect.signature(write_report).parameters)
+    library = [*inspect.signature(write_report).parameters, *inspect.signature(evaluate).parameters]
+    assert studies <= set(library)
     assert studies <= set(options)
     placing = {option.name: option.default for option in place.params}
     assert placing["n_init"] == inspect.signature(OrdinalEmbedding.place).parameters["n_init"].default

@@ -159,7 +159,7 @@ def write_report(
         As in `Report`.
     force : bool
         Replace an existing file.
-    **studies
+    **studies : Any
         What to measure: `cv`, `cv_by`, `dims`, `learning_curve`, `bootstrap`, `people`, `monitor`, as in
         `nearer.selection.evaluate`.
     """
