@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from nearer.notebook import html_table
 INDEX_COLUMNS = {3: ("anchor", "near", "far"), 4: ("i", "j", "l", "k")}
 
 
-class Comparisons:
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Comparisons(Parts):
     """Answers of the form "this pair is nearer than that pair", checked once and never changed.
 
     `Comparisons(index)` takes triplets or quadruplets by the number of columns. The named constructors say more, and
@@ -55,18 +57,6 @@ class Comparisons:
         Reason -> rows left out by a constructor on request.
     """
 
-    __slots__ = ("_dropped", "_seen", "answer", "answers", "index", "labels", "n_objects", "weights")
-    __hash__ = None  # type: ignore[assignment]
-
-    index: np.ndarray
-    weights: np.ndarray | None
-    labels: np.ndarray | None
-    answers: Answers
-    answer: np.ndarray | None
-    n_objects: int
-    _dropped: dict[str, int]
-    _seen: Any
-
     def __init__(
         self,
         index: Any,
@@ -78,44 +68,35 @@ class Comparisons:
         details: Any = None,
     ) -> None:
         given = (n_objects, weights, labels, participants, on_degenerate, details)
-        self._fill(**vars(_assembled(*constructors.ask("triplets", index, constructors.EITHER, *given))))
+        self._hold(_assembled(*constructors.ask("triplets", index, constructors.EITHER, *given)))
 
     @classmethod
     def from_parts(cls, parts: Parts) -> Comparisons:
         """Wrap parts that are known to be valid."""
-        return _made(**vars(parts))
+        made = object.__new__(cls)
+        made._hold(parts)
+        return made
 
-    def _fill(
-        self, index: Any, n_objects: int, answers: Answers, answer: Any, weights: Any, labels: Any, dropped: Any
-    ) -> None:
-        values = {
-            "index": frozen(np.ascontiguousarray(index, dtype=np.int32)),
-            "n_objects": int(n_objects),
-            "weights": frozen(weights),
-            "labels": frozen(labels),
-            "answers": answers,
-            "answer": frozen(answer),
-            "_dropped": {reason: count for reason, count in dropped.items() if count},
-            "_seen": None,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
-    def __setattr__(self, name: str, value: Any = None) -> None:
-        raise AttributeError(f"Comparisons cannot be changed (attribute {name!r}); make new ones")
-
-    __delattr__ = __setattr__
+    def _hold(self, parts: Parts) -> None:
+        vars(self).update(vars(parts))
+        vars(self).update(
+            index=frozen(np.ascontiguousarray(parts.index, dtype=np.int32)),
+            n_objects=int(parts.n_objects),
+            weights=frozen(parts.weights),
+            labels=frozen(parts.labels),
+            answer=frozen(parts.answer),
+            dropped={reason: count for reason, count in parts.dropped.items() if count},
+        )
 
     def __reduce__(self) -> tuple:
-        return _made, tuple(self._parts().values())
+        return Comparisons.from_parts, (self._parts(),)
 
-    def _parts(self) -> dict[str, Any]:
-        names = ("index", "n_objects", "answers", "answer", "weights", "labels", "dropped")
-        return {name: getattr(self, name) for name in names}
+    def _parts(self, **changes: Any) -> Parts:
+        return Parts(**{part.name: getattr(self, part.name) for part in fields(Parts)} | changes)
 
     def replaced(self, **changes: Any) -> Comparisons:
         """The same with some parts exchanged for others that are known to be valid."""
-        return _made(**self._parts() | changes)
+        return Comparisons.from_parts(self._parts(**changes))
 
     @classmethod
     def from_triplets(cls, T: Any, **about: Any) -> Comparisons:
@@ -278,20 +259,13 @@ class Comparisons:
         """The shape of `index`; lets scikit-learn take rows."""
         return self.index.shape[0], self.index.shape[1]
 
-    @property
-    def dropped(self) -> dict[str, int]:
-        """Reason -> rows left out by a constructor on request (a copy)."""
-        return dict(self._dropped)
-
-    @property
+    @cached_property
     def seen(self) -> np.ndarray:
         """Which objects occur in some comparison: bool, shape (n_objects,)."""
-        if self._seen is None:
-            mask = np.zeros(self.n_objects, dtype=bool)
-            for start in range(0, len(self), constructors.CHUNK):
-                mask[self.index[start : start + constructors.CHUNK]] = True
-            object.__setattr__(self, "_seen", frozen(mask))
-        return self._seen
+        mask = np.zeros(self.n_objects, dtype=bool)
+        for start in range(0, len(self), constructors.CHUNK):
+            mask[self.index[start : start + constructors.CHUNK]] = True
+        return frozen(mask)
 
     @property
     def at_random(self) -> np.ndarray | None:
@@ -459,7 +433,7 @@ class Comparisons:
         index = np.concatenate([part.index for part in parts])
         n_objects = max(part.n_objects for part in parts)
         answers = Answers.joined([part.answers for part in parts])
-        return _made(index, n_objects, answers, answer, weights, first.labels, dropped)
+        return Comparisons.from_parts(Parts(index, n_objects, answers, answer, weights, first.labels, dropped))
 
     def relabelled(self, labels: Any) -> Comparisons:
         """The same rows, with the objects numbered as in another list of labels, of shape (m,).
@@ -479,17 +453,6 @@ class Comparisons:
         order = np.argsort(together)
         place = order[np.searchsorted(together, own, sorter=order)].astype(np.int32)
         return self.replaced(index=place[self.index], n_objects=len(together), labels=together)
-
-    def without_labels(self) -> Comparisons:
-        """The same, with objects called by their numbers alone."""
-        return self.replaced(labels=None)
-
-
-def _made(*parts: Any, **named: Any) -> Comparisons:
-    """Comparisons of parts that are known to be valid."""
-    made = object.__new__(Comparisons)
-    made._fill(*parts, **named)
-    return made
 
 
 def _assembled(asked: Asked, n_objects: int, labels: np.ndarray | None) -> Parts:

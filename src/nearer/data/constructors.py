@@ -168,9 +168,9 @@ def exchanged(index: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return index
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Parts:
-    """What a `Comparisons` is made of, already valid; `answer` (N,) is the entry of each row, None if they match."""
+    """What `Comparisons` hold, already valid."""
 
     index: np.ndarray
     n_objects: int

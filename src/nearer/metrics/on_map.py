@@ -66,7 +66,7 @@ def _by_number(comparisons: Comparisons) -> Comparisons:
     n_objects = max(map(int, labels)) + 1
     what = f"comparisons: object number {n_objects - 1:,}"
     check_memory(100.0 * n_objects, what, "are the numbers those of the map?")
-    return comparisons.relabelled(np.arange(n_objects).astype(str)).without_labels()
+    return comparisons.relabelled(np.arange(n_objects).astype(str)).replaced(labels=None)
 
 
 def joined(earlier: Comparisons, further: Comparisons) -> Comparisons:
