@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -68,35 +68,30 @@ class Comparisons(Parts):
         details: Any = None,
     ) -> None:
         given = (n_objects, weights, labels, participants, on_degenerate, details)
-        self._hold(_assembled(*constructors.ask("triplets", index, constructors.EITHER, *given)))
+        self._hold(vars(_assembled(*constructors.ask("triplets", index, constructors.EITHER, *given))))
 
     @classmethod
     def from_parts(cls, parts: Parts) -> Comparisons:
         """Wrap parts that are known to be valid."""
-        made = object.__new__(cls)
-        made._hold(parts)
-        return made
+        return _holding(vars(parts))
 
-    def _hold(self, parts: Parts) -> None:
-        vars(self).update(vars(parts))
+    def _hold(self, parts: Mapping[str, Any]) -> None:
         vars(self).update(
-            index=frozen(np.ascontiguousarray(parts.index, dtype=np.int32)),
-            n_objects=int(parts.n_objects),
-            weights=frozen(parts.weights),
-            labels=frozen(parts.labels),
-            answer=frozen(parts.answer),
-            dropped={reason: count for reason, count in parts.dropped.items() if count},
+            index=frozen(np.ascontiguousarray(parts["index"], dtype=np.int32)),
+            n_objects=int(parts["n_objects"]),
+            answers=parts["answers"],
+            answer=frozen(parts["answer"]),
+            weights=frozen(parts["weights"]),
+            labels=frozen(parts["labels"]),
+            dropped={reason: count for reason, count in parts["dropped"].items() if count},
         )
 
     def __reduce__(self) -> tuple:
-        return Comparisons.from_parts, (self._parts(),)
-
-    def _parts(self, **changes: Any) -> Parts:
-        return Parts(**{part.name: getattr(self, part.name) for part in fields(Parts)} | changes)
+        return _holding, ({part.name: getattr(self, part.name) for part in fields(self)},)
 
     def replaced(self, **changes: Any) -> Comparisons:
         """The same with some parts exchanged for others that are known to be valid."""
-        return Comparisons.from_parts(self._parts(**changes))
+        return _holding(vars(self) | changes)
 
     @classmethod
     def from_triplets(cls, T: Any, **about: Any) -> Comparisons:
@@ -453,6 +448,12 @@ class Comparisons(Parts):
         order = np.argsort(together)
         place = order[np.searchsorted(together, own, sorter=order)].astype(np.int32)
         return self.replaced(index=place[self.index], n_objects=len(together), labels=together)
+
+
+def _holding(parts: Mapping[str, Any]) -> Comparisons:
+    made = object.__new__(Comparisons)
+    made._hold(parts)
+    return made
 
 
 def _assembled(asked: Asked, n_objects: int, labels: np.ndarray | None) -> Parts:
