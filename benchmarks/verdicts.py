@@ -23,8 +23,8 @@ from scipy.stats import chi2, t
 from benchmarks import common
 from benchmarks.synthetic import answered
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.auto_dimension import questions_of
 from nearer.check import check
+from nearer.data.splits import questions_of
 from nearer.losses import get_loss
 from nearer.metrics import comparison_distances, log_ratio, procrustes_align
 from nearer.selection import bootstrap, cross_validate_dimensions, learning_curve

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from nearer.check import CheckResult, check, components, suspicions
 from nearer.data import Comparisons
-from nearer.metrics.neighbours import noise_ceiling, sum_of_binomials_tail
+from nearer.metrics.agreement import noise_ceiling, sum_of_binomials_tail
 
 
 def test_clean_data_is_ok():

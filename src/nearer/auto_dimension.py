@@ -12,17 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from nearer.data import Comparisons, renumbered
-from nearer.data.splits import group, question_of_rows, same_question
+from nearer.data.splits import first_rows, question_of_rows
 from nearer.data.validate import take
 from nearer.losses import SoftplusLoss
 from nearer.metrics import AnswerLaw, fit_answer_law, log_ratio
-from nearer.metrics.neighbours import first_rows
 from nearer.objective import LocalObjective
 from nearer.solvers.guide import main_axes
 from nearer.solvers.lbfgs import Descent, descend
 from nearer.solvers.sgd import adaptive_start
 
-__all__ = ["Evidence", "choose_components", "held_out_ratios", "questions_of", "weigh"]
+__all__ = ["Evidence", "choose_components", "held_out_ratios", "weigh"]
 
 # A larger dimension is taken if it makes held-out answers likelier by more than this many standard errors, and
 # satisfies more of them. A dimension too many does worse, so little is needed.
@@ -35,11 +34,6 @@ _PER_COORDINATE = 100
 # Of the judge's maps: passes of stochastic steps first, and where they are done.
 _WARM_UP = 2.0
 _TOL = 1e-3
-
-
-def questions_of(comparisons: Comparisons) -> np.ndarray:
-    """Number the questions that single rows answer; see `question_of_rows` for what a split must not part."""
-    return group(same_question(comparisons.index)[0], comparisons.n_objects)[1]
 
 
 def held_out_ratios(train: Comparisons, test: Comparisons, dims: Iterable[int], rng: np.random.Generator) -> np.ndarray:

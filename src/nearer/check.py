@@ -14,17 +14,8 @@ from nearer.data import Comparisons, check_integer, constructors, splits
 from nearer.data.coded import distinct
 from nearer.data.constructors import CHUNK
 from nearer.data.messages import FileFormatError, counted, listed
-from nearer.data.splits import answer_of_rows, question_of_rows
-from nearer.metrics.neighbours import (
-    MIN_SHARED,
-    SIGNIFICANCE,
-    ParticipantCheck,
-    agreement_with_others,
-    first_rows,
-    noise_ceiling,
-    responses,
-    shares_of_answers,
-)
+from nearer.data.splits import answer_of_rows, first_rows, question_of_rows, responses, shares_of_answers
+from nearer.metrics.agreement import MIN_SHARED, SIGNIFICANCE, ParticipantCheck, agreement_with_others, noise_ceiling
 from nearer.notebook import html_table
 from nearer.tables.decode import decode
 from nearer.tables.layout import Layout

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearer.auto_dimension import choose_components
 from nearer.data import Comparisons, as_generator, check_bool, check_integer, check_numbers
+from nearer.data.splits import shares_of_answers
 from nearer.lapse_rates import MAP_ROUNDS, Reliability, alternate
 from nearer.losses import Loss, loss_with
 from nearer.metrics import (
@@ -26,7 +27,6 @@ from nearer.metrics import (
     principal_axes,
     worst_comparisons,
 )
-from nearer.metrics.neighbours import shares_of_answers
 from nearer.metrics.on_map import comparisons_on_map, joined
 from nearer.notebook import data_frame
 from nearer.placement import Placement, extended, filled, place_objects

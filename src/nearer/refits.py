@@ -10,9 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from nearer.data import Comparisons
-from nearer.data.coded import distinct
 from nearer.estimator import OrdinalEmbedding
-from nearer.metrics.neighbours import first_rows
 from nearer.objective import resolve_jobs
 from nearer.solvers.multistart import in_threads
 from nearer.warning_types import UnseenObjectsWarning
@@ -84,14 +82,6 @@ def simulated(comparisons: Comparisons, chance: np.ndarray, rng: np.random.Gener
     both = comparisons.concat([comparisons.flipped(np.ones(len(comparisons), dtype=bool))])
     counts = np.concatenate([(votes - against) * each, against * each]).astype(float)
     return both.replaced(weights=counts)[counts > 0]
-
-
-def answers_naming(comparisons: Comparisons) -> np.ndarray:
-    """How many answers name each object, float (n_objects,)."""
-    first, answer = first_rows(comparisons)
-    cells = distinct(answer[:, None] * np.int64(comparisons.n_objects) + comparisons.index)
-    answer, named = np.divmod(cells, comparisons.n_objects)
-    return np.bincount(named, weights=comparisons.votes[first][answer], minlength=comparisons.n_objects)
 
 
 def quiet_map(task: Callable[..., Any], n_jobs: int | None, *given: Iterable[Any]) -> list[Any]:

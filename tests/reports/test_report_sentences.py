@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nearer.data.messages import answer_sentence, counted
 from nearer.display import clean_text, group_codes, merge_small_groups, natural_key, shorten, shorten_apart
-from nearer.metrics.neighbours import noise_ceiling
+from nearer.metrics.agreement import noise_ceiling
 from nearer.reports.sentences import (
     Tried,
     ceiling_source,

@@ -9,7 +9,8 @@ import pytest
 
 import nearer
 from nearer import GNMDS, TSTE, Comparisons, OrdinalEmbedding
-from nearer.auto_dimension import Evidence, choose_components, questions_of, weigh
+from nearer.auto_dimension import Evidence, choose_components, weigh
+from nearer.data.splits import questions_of
 from nearer.datasets import make_comparisons, make_points
 from nearer.metrics import AnswerLaw
 from nearer.plots import plot_dimensions

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.auto_dimension import questions_of
+from nearer.data.splits import questions_of
 from nearer.datasets import make_comparisons, make_points
 from nearer.metrics import AnswerLaw
 from nearer.plots import plot_learning_curve

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.data.coded import Coded, check_coded
+from nearer.data.coded import Coded, check_coded, distinct
 from nearer.data.validate import as_generator, check_integer
 
 if TYPE_CHECKING:
@@ -65,13 +65,49 @@ def answer_of_rows(comparisons: Comparisons) -> np.ndarray:
     return np.arange(len(comparisons)) if comparisons.answer is None else comparisons.answer
 
 
+def first_rows(comparisons: Comparisons) -> tuple[np.ndarray, np.ndarray]:
+    """The first row of each answer that gave comparisons, int (m,), and the answer of each row, from 0 on, int (N,)."""
+    if comparisons.answer is None:
+        every = np.arange(len(comparisons))
+        return every, every
+    return np.unique(comparisons.answer, return_index=True, return_inverse=True)[1:]
+
+
+def shares_of_answers(comparisons: Comparisons) -> np.ndarray:
+    """How many answers each row stands for, float (N,): the votes, divided among the rows of one answer."""
+    if comparisons.answer is None:
+        return comparisons.votes
+    return comparisons.votes / np.bincount(comparisons.answer)[comparisons.answer]
+
+
+def responses(comparisons: Comparisons) -> tuple[np.ndarray, np.ndarray]:
+    """Number the question and the response of each answer that gave comparisons, two int (m,)."""
+    first, answer = first_rows(comparisons)
+    said = group(same_statement(comparisons.index), comparisons.n_objects)[1]
+    known = _fingerprints(answer, said, len(first))
+    return question_of_rows(comparisons)[first], np.unique(known, return_inverse=True)[1]
+
+
+def answers_naming(comparisons: Comparisons) -> np.ndarray:
+    """How many answers name each object, float (n_objects,)."""
+    first, answer = first_rows(comparisons)
+    cells = distinct(answer[:, None] * np.int64(comparisons.n_objects) + comparisons.index)
+    answer, named = np.divmod(cells, comparisons.n_objects)
+    return np.bincount(named, weights=comparisons.votes[first][answer], minlength=comparisons.n_objects)
+
+
+def questions_of(comparisons: Comparisons) -> np.ndarray:
+    """Number the questions that single rows answer, int (N,), though one answer may have several rows."""
+    return group(same_question(comparisons.index)[0], comparisons.n_objects)[1]
+
+
 def question_of_rows(comparisons: Comparisons, n_parts: int = 1) -> np.ndarray:
     """Number the questions, that is what was shown, int (N,); the answers where questions are fewer than `n_parts`."""
     index, n_objects = comparisons.index, comparisons.n_objects
     if index.shape[1] == 3 and _IN_SETS.issuperset(comparisons.answers.kinds()):
         question = group(list(np.sort(index, axis=1).T), n_objects)[1]
     else:
-        question = group(same_question(index)[0], n_objects)[1]
+        question = questions_of(comparisons)
         answer = answer_of_rows(comparisons)
         several = np.bincount(answer)[answer] > 1
         if several.any():  # these ask about all that was shown
@@ -87,15 +123,21 @@ def _shown(index: np.ndarray, answer: np.ndarray) -> np.ndarray:
     _, first, answer = np.unique(answer, return_index=True, return_inverse=True)
     n_objects = int(index.max()) + 1
     cells = np.unique(np.repeat(answer, index.shape[1]) * n_objects + index.ravel())
-    # A set is known by the sum of random numbers of its members: 64 bits hold two sets apart.
-    number = np.random.default_rng(0).integers(2**63, size=2 * n_objects, dtype=np.uint64)
-    known = np.zeros(len(first), dtype=np.uint64)
-    np.add.at(known, cells // n_objects, number[cells % n_objects])
+    owner, member = np.divmod(cells, n_objects)
     if index.shape[1] == 3:
         anchor = index[first, 0]
-        changes = np.bincount(answer, weights=index[:, 0] != anchor[answer]) > 0
-        known += np.where(changes, np.uint64(0), number[n_objects + anchor])
+        same = np.flatnonzero(np.bincount(answer, weights=index[:, 0] != anchor[answer]) == 0)
+        owner, member = np.append(owner, same), np.append(member, n_objects + anchor[same])
+    known = _fingerprints(owner, member, len(first))
     return np.unique(known, return_inverse=True)[1][answer]
+
+
+def _fingerprints(owner: np.ndarray, member: np.ndarray, n_sets: int) -> np.ndarray:
+    """Sum of 64-bit random numbers of the members of each set, which holds different sets apart."""
+    number = np.random.default_rng(0).integers(2**63, size=int(member.max()) + 1, dtype=np.uint64)
+    known = np.zeros(n_sets, dtype=np.uint64)
+    np.add.at(known, owner, number[member])
+    return known
 
 
 def units_of(comparisons: Comparisons, groups: Any, n_parts: int) -> Coded | None:

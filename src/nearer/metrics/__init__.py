@@ -15,11 +15,10 @@ from nearer.metrics.comparison import (
     wilson_interval,
     worst_comparisons,
 )
+from nearer.metrics.neighbours import nearest_neighbours, neighbourhood_agreement
 from nearer.metrics.procrustes import (
     Similarity,
     fit_procrustes,
-    nearest_neighbours,
-    neighbourhood_agreement,
     principal_axes,
     procrustes_align,
     procrustes_distance,

@@ -1,151 +1,49 @@
-"""How far answers agree with each other: which rows are one answer, the noise ceiling, and agreement with others."""
+"""Nearest neighbours on a map, and those that two maps share."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial import cKDTree
 
-from nearer.data import Comparisons, splits
-from nearer.data.splits import question_of_rows
-
-# A participant is judged on at least this many answers, and doubted where such a low agreement has less than this
-# probability, divided by the number of participants judged.
-MIN_SHARED = 10
-SIGNIFICANCE = 0.01
-# With a variance beyond this, a sum of binomials is as good as normal.
-_LARGE = 1000.0
+from nearer.data import check_integer
+from nearer.metrics.comparison import check_points
+from nearer.metrics.procrustes import paired
 
 
-def first_rows(comparisons: Comparisons) -> tuple[np.ndarray, np.ndarray]:
-    """The first row of each answer that gave comparisons, int (m,), and the answer of each row, from 0 on, int (N,)."""
-    if comparisons.answer is None:
-        every = np.arange(len(comparisons))
-        return every, every
-    return np.unique(comparisons.answer, return_index=True, return_inverse=True)[1:]
+def nearest_neighbours(embedding: ArrayLike, k: int = 10) -> tuple[np.ndarray, np.ndarray]:
+    """Find the k objects nearest to each object of a map (n, d): their numbers and distances, each (n, m).
 
-
-def shares_of_answers(comparisons: Comparisons) -> np.ndarray:
-    """How many answers each row stands for, float (N,): the votes, divided among the rows of one answer."""
-    if comparisons.answer is None:
-        return comparisons.votes
-    return comparisons.votes / np.bincount(comparisons.answer)[comparisons.answer]
-
-
-def responses(comparisons: Comparisons) -> tuple[np.ndarray, np.ndarray]:
-    """Number the question and the response of each answer that gave comparisons, two int (m,)."""
-    first, answer = first_rows(comparisons)
-    said = splits.group(splits.same_statement(comparisons.index), comparisons.n_objects)[1]
-    # A set of statements is known by the sum of random numbers of its members.
-    number = np.random.default_rng(0).integers(2**63, size=len(said), dtype=np.uint64)
-    known = np.zeros(len(first), dtype=np.uint64)
-    np.add.at(known, answer, number[said])
-    return question_of_rows(comparisons)[first], np.unique(known, return_inverse=True)[1]
-
-
-def noise_ceiling(counts: np.ndarray) -> tuple[float | None, float | None]:
-    """Upper and lower estimate of the best accuracy possible on repeated questions; None without questions.
-
-    Upper: agreement with the majority of all answers to the same question. Lower: agreement of each answer with the
-    majority of the others, a tie counting one half. If answers are independent draws with probability p, max(p, 1 - p)
-    is at most the mean of the first and at least the mean of the second. `counts` (2, n_questions) are the answers each
-    way, two or more in all.
+    The nearest come first, of equals the one of lower number; m is k, or less if there are fewer objects. Objects
+    without a position (NaN) are nobody's neighbours; their own are -1, at distance NaN.
     """
-    if not counts.size:
-        return None, None
-    more, less = counts.max(axis=0), counts.min(axis=0)
-    total = counts.sum()
-    # An answer of the minority always meets a majority against it; so does every answer to an evenly divided question.
-    agreeing = np.where(more - 1 > less, more, np.where(more - 1 == less, more / 2, 0.0))
-    return float(more.sum() / total), float(agreeing.sum() / total)
+    points = check_points(embedding)
+    k = check_integer(k, "k", 1)
+    placed = np.flatnonzero(np.isfinite(points).all(axis=1))
+    m = max(min(k, len(placed) - 1), 0)
+    neighbours, distances = np.full((len(points), m), -1), np.full((len(points), m), np.nan)
+    if not m:
+        return neighbours, distances
+    # One more than asked for: an object is among its own nearest, or as near as any that coincides with it.
+    far, who = cKDTree(points[placed]).query(points[placed], k=m + 1)
+    own = who == np.arange(len(placed))[:, None]
+    own[~own.any(axis=1), -1] = True
+    far, who = far[~own].reshape(-1, m), who[~own].reshape(-1, m)
+    order = np.lexsort((who, far), axis=1)
+    neighbours[placed] = placed[np.take_along_axis(who, order, axis=1)]
+    distances[placed] = np.take_along_axis(far, order, axis=1)
+    return neighbours, distances
 
 
-@dataclass(frozen=True)
-class ParticipantCheck:
-    """How often a participant agrees with the majority of the others on the questions they share."""
+def neighbourhood_agreement(X: ArrayLike, Y: ArrayLike, k: int = 10) -> float:
+    """Mean fraction of each object's k nearest neighbours that two maps share.
 
-    participant: str | int
-    n_answers: int
-    n_shared: int  # answers to questions that others answered too
-    agreement: float | None  # fraction of them that agree with the majority of the others; a tie counts one half
-    expected: float | None  # the same for somebody who answers like the others
-    p_value: float | None  # of being in the minority as often; None for fewer than 10 shared answers
-    suspicious: bool
-
-
-def agreement_with_others(
-    comparisons: Comparisons, member: np.ndarray, side: np.ndarray, counts: np.ndarray
-) -> list[ParticipantCheck] | None:
-    """Agreement of each participant with the others, the most doubtful first; None if they are not known.
-
-    `member` and `side` (N,) are the question of each row and which of its two answers it is; `counts` (2, n_questions).
-
-    Null hypothesis: each of the answers to a question is equally likely to be the participant's, so with a answers one
-    way and b < a the other, theirs is among the b with probability b / (a + b). The p-value is that of as many answers
-    in the minority. An answer of several rows counts once, by their mean, which makes the p-value larger if anything.
+    About k / (n - 1) for unrelated maps. The maps are given as in `procrustes_distance`; k is below the number of
+    objects.
     """
-    if comparisons.people is None:
-        return None
-    people, person, votes = comparisons.people.names, comparisons.people.codes, comparisons.votes
-    first, answer = first_rows(comparisons)
-    # The participant's own answers to the question do not count among the others'.
-    _, cell = splits.group([member, person], max(int(member.max()), len(people)) + 1)
-    own = np.stack([np.bincount(cell, weights=votes * which) for which in (~side, side)])
-    others = counts[:, member] - own[:, cell]
-    same, opposite = np.where(side, others[::-1], others)
-    total = same + opposite + 1
-    most, least = np.maximum(same + 1, opposite), np.minimum(same + 1, opposite)
-    shared, divided = total > 1, (least > 0) & (least < most)
-
-    def of_each(values: Any) -> np.ndarray:
-        return np.bincount(person[first], weights=votes[first] * values, minlength=len(people))
-
-    def mean(values: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Of the rows of each answer that are marked, 0 without any."""
-        return np.bincount(answer, weights=values * which) / np.maximum(np.bincount(answer, weights=which), 1.0)
-
-    n_answers, n_shared = of_each(1.0), of_each(np.bincount(answer, weights=shared) > 0)
-    n_agree = of_each(mean(np.where(same == opposite, 0.5, same > opposite), shared))
-    # In the majority, one meets a majority of the others, or a tie if it was by one answer; else never.
-    n_expected = of_each(mean((least < most) * most / total * np.where(most - 1 > least, 1.0, 0.5), shared))
-    n_minority, chance = of_each(mean(same + 1 < opposite, divided)), mean(least / total, divided)
-    p_value, by_person = np.ones(len(people)), np.argsort(person[first], kind="stable")
-    starts = np.searchsorted(person[first][by_person], np.arange(len(people) + 1))
-    for i in np.flatnonzero(n_minority >= 1).tolist():
-        mine = by_person[starts[i] : starts[i + 1]]
-        mine = mine[chance[mine] > 0]
-        chances, level = np.unique(chance[mine], return_inverse=True)
-        n = np.bincount(level, weights=votes[first][mine])
-        p_value[i] = sum_of_binomials_tail(n, chances, int(n_minority[i]))
-    judged = n_shared >= MIN_SHARED
-    suspicious = judged & (p_value < SIGNIFICANCE / max(int(judged.sum()), 1))
-    with np.errstate(invalid="ignore"):
-        agreement, expected = n_agree / n_shared, n_expected / n_shared
-    order = np.lexsort((np.where(judged, p_value, 2.0), ~suspicious))
-    return [
-        ParticipantCheck(
-            participant=people[i] if people.dtype.kind == "O" else int(people[i]),
-            n_answers=round(n_answers[i]),
-            n_shared=int(n_shared[i]),
-            agreement=float(agreement[i]) if n_shared[i] else None,
-            expected=float(expected[i]) if n_shared[i] else None,
-            p_value=float(p_value[i]) if judged[i] else None,
-            suspicious=bool(suspicious[i]),
-        )
-        for i in order.tolist()
-    ]
-
-
-def sum_of_binomials_tail(n: np.ndarray, p: np.ndarray, least: int) -> float:
-    """P[sum of independent Binomial(n_k, p_k) >= least]."""
-    from scipy.stats import binom, norm
-
-    mean, variance = float(n @ p), float(n @ (p * (1 - p)))
-    if variance > _LARGE or least > mean + 40 * (1 + variance**0.5):
-        return float(norm.sf((least - 0.5 - mean) / variance**0.5))
-    law = np.zeros(least)
-    law[0] = 1.0
-    for count, chance in zip(n, p):
-        law = np.convolve(law, binom.pmf(np.arange(least), count, chance))[:least]
-    return float(np.clip(1.0 - law.sum(), 0.0, 1.0))
+    a, b = paired(X, Y)
+    if not 1 <= k < len(a):
+        raise ValueError(f"k: got {k}, expected 1 to {len(a) - 1} for {len(a)} objects with positions in both")
+    both = np.concatenate([nearest_neighbours(points, k)[0] for points in (a, b)], axis=1)
+    both.sort(axis=1)  # a shared neighbour now stands next to itself
+    return float(np.count_nonzero(both[:, 1:] == both[:, :-1]) / (len(a) * k))

@@ -1,4 +1,4 @@
-"""The shape of maps: axes and neighbours of one; of two, Procrustes alignment and distance, shared neighbours."""
+"""The shape of maps: principal axes of one, Procrustes alignment and distance of two."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer.data import check_bool, check_integer, in_order_of, row_names
+from nearer.data import check_bool, in_order_of, row_names
 from nearer.metrics.comparison import check_points
 
 
@@ -31,7 +31,7 @@ def fit_procrustes(X: ArrayLike, reference: ArrayLike, scaling: bool = True) -> 
     rotation, reflection and translation.
     """
     check_bool(scaling, "scaling")
-    points, target = _paired(X, reference)
+    points, target = paired(X, reference)
     mean, target_mean = points.mean(axis=0), target.mean(axis=0)
     centred = points - mean
     u, singular, vt = np.linalg.svd(centred.T @ (target - target_mean))
@@ -89,7 +89,7 @@ def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
     rotation and scale: 0 for the same shape, 1 for nothing in common. It is symmetric. Row i of both is the same
     object, or, in two pandas tables, rows of the same name; rows with NaN in either are left out.
     """
-    a, b = _paired(X, Y)
+    a, b = paired(X, Y)
     units = []
     for name, points in (("X", a), ("Y", b)):
         centred = points - points.mean(axis=0)
@@ -101,46 +101,6 @@ def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
     return float(np.clip(1.0 - overlap**2, 0.0, 1.0))
 
 
-def neighbourhood_agreement(X: ArrayLike, Y: ArrayLike, k: int = 10) -> float:
-    """Mean fraction of each object's k nearest neighbours that two maps share.
-
-    About k / (n - 1) for unrelated maps. The maps are given as in `procrustes_distance`; k is below the number of
-    objects.
-    """
-    a, b = _paired(X, Y)
-    if not 1 <= k < len(a):
-        raise ValueError(f"k: got {k}, expected 1 to {len(a) - 1} for {len(a)} objects with positions in both")
-    both = np.concatenate([nearest_neighbours(points, k)[0] for points in (a, b)], axis=1)
-    both.sort(axis=1)  # a shared neighbour now stands next to itself
-    return float(np.count_nonzero(both[:, 1:] == both[:, :-1]) / (len(a) * k))
-
-
-def nearest_neighbours(embedding: ArrayLike, k: int = 10) -> tuple[np.ndarray, np.ndarray]:
-    """Find the k objects nearest to each object of a map (n, d): their numbers and distances, each (n, m).
-
-    The nearest come first, of equals the one of lower number; m is k, or less if there are fewer objects. Objects
-    without a position (NaN) are nobody's neighbours; their own are -1, at distance NaN.
-    """
-    from scipy.spatial import cKDTree
-
-    points = check_points(embedding)
-    k = check_integer(k, "k", 1)
-    placed = np.flatnonzero(np.isfinite(points).all(axis=1))
-    m = max(min(k, len(placed) - 1), 0)
-    neighbours, distances = np.full((len(points), m), -1), np.full((len(points), m), np.nan)
-    if not m:
-        return neighbours, distances
-    # One more than asked for: an object is among its own nearest, or as near as any that coincides with it.
-    far, who = cKDTree(points[placed]).query(points[placed], k=m + 1)
-    own = who == np.arange(len(placed))[:, None]
-    own[~own.any(axis=1), -1] = True
-    far, who = far[~own].reshape(-1, m), who[~own].reshape(-1, m)
-    order = np.lexsort((who, far), axis=1)
-    neighbours[placed] = placed[np.take_along_axis(who, order, axis=1)]
-    distances[placed] = np.take_along_axis(far, order, axis=1)
-    return neighbours, distances
-
-
 def _checked(X: ArrayLike, name: str) -> np.ndarray:
     """X as float64 (n, d)."""
     points = check_points(X, name)
@@ -149,7 +109,7 @@ def _checked(X: ArrayLike, name: str) -> np.ndarray:
     return points
 
 
-def _paired(X: ArrayLike, Y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def paired(X: ArrayLike, Y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """The rows without NaN in either, padded to the same number of columns."""
     X = in_order_of(X, row_names(Y), "X")
     Y = in_order_of(Y, row_names(X), "reference")

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from nearer.data import Comparisons, as_generator, check_integer
+from nearer.data.splits import first_rows
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.lapse_rates import log_likelihoods, population, responsibilities
 from nearer.losses import Loss
 from nearer.metrics import comparison_distances
-from nearer.metrics.neighbours import first_rows
 from nearer.people.individual import metric_scores, sums_of, units_of
 from nearer.placement import filled
 from nearer.registry import WITH_MODEL

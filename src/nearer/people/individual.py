@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from nearer import kernels
 from nearer.data import Answers, Comparisons, as_generator, check_bool, check_integer
 from nearer.data.coded import Coded, check_coded
+from nearer.data.splits import first_rows, shares_of_answers
 from nearer.data.validate import frozen
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
@@ -27,7 +28,6 @@ from nearer.lapse_rates import (
 from nearer.losses import Loss, loss_with
 from nearer.metrics import fit_answer_law
 from nearer.metrics.answer_law import log_odds
-from nearer.metrics.neighbours import first_rows, shares_of_answers
 from nearer.metrics.on_map import comparisons_on_map
 from nearer.notebook import data_frame
 from nearer.objective import block_bounds, in_order, resolve_jobs

@@ -13,13 +13,12 @@ from sklearn.base import clone
 
 from nearer.data import Comparisons, as_generator, check_integer
 from nearer.data.coded import Coded
-from nearer.data.splits import answer_of_rows, fold_of_rows
+from nearer.data.splits import answer_of_rows, first_rows, fold_of_rows, responses
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.lapse_rates import LAW_ROUNDS, SHARES, alternate, log_likelihoods
 from nearer.metrics import comparison_distances, fit_answer_law, log_ratio
 from nearer.metrics.answer_law import logistic_slopes
-from nearer.metrics.neighbours import first_rows, responses
 from nearer.notebook import data_frame, html_table
 from nearer.people.individual import places_within
 from nearer.refits import quiet_map, template

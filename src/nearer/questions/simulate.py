@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from nearer.auto_dimension import questions_of
 from nearer.data import Comparisons, as_generator, check_fraction, check_integer, check_numbers
 from nearer.data.coded import check_coded
+from nearer.data.splits import questions_of
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.metrics import comparison_accuracy

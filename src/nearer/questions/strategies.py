@@ -13,10 +13,10 @@ from scipy.spatial.distance import cdist
 from scipy.special import entr
 
 from nearer.data import Comparisons
+from nearer.data.splits import answers_naming
 from nearer.metrics.answer_law import DistanceLaw
 from nearer.questions.pool import Pool
 from nearer.questions.posterior import Posterior
-from nearer.refits import answers_naming
 
 __all__ = ["Balanced", "CrowdKernel", "Predictive", "Random", "Situation", "Strategy", "Uncertainty"]
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer import __version__
+from nearer.data.splits import answers_naming
 from nearer.display import group_codes, label_texts
 from nearer.io.coerce import as_comparisons
 from nearer.io.files import atomic_write, check_ending, refuse_unwritable
 from nearer.metrics import WorstComparisons, worst_comparisons
-from nearer.refits import answers_naming
 from nearer.reports.page import render
 from nearer.reports.sentences import data_sentence, reliability_sentence
 from nearer.selection import Evaluation, evaluate

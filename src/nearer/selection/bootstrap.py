@@ -12,12 +12,11 @@ from scipy.stats import chi2, norm
 from sklearn.base import clone
 
 from nearer.data import Comparisons, as_generator, check_fraction, check_integer
-from nearer.data.splits import question_of_rows
+from nearer.data.splits import first_rows, question_of_rows
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.io.frames import is_table
 from nearer.metrics import comparison_accuracy, log_ratio, procrustes_align
-from nearer.metrics.neighbours import first_rows
 from nearer.metrics.on_map import on_labels
 from nearer.refits import fit_best, quiet_map, simulated, template
 from nearer.selection.bias import likely_map

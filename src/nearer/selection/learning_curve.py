@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
-from nearer.auto_dimension import questions_of
 from nearer.data import Answers, Comparisons, as_generator, check_fraction, check_integer
-from nearer.data.splits import question_of_rows
+from nearer.data.splits import question_of_rows, questions_of
 from nearer.data.validate import take
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
