@@ -12,8 +12,7 @@ from nearer.data.validate import check_objects
 from nearer.io.files import atomic_write, check_ending
 from nearer.io.objects import read_objects
 from nearer.io.text import text_cells
-
-ENDINGS = (".csv", ".npz", ".mat")
+from nearer.registry import POSITIONS
 
 
 def write_embedding(
@@ -46,7 +45,7 @@ def write_embedding(
         raise ValueError(f"embedding: got {X[row].tolist()} in row {row}, expected finite numbers, or NaN alone")
     _, checked = check_objects(len(X), labels)
     names = [str(row) for row in range(len(X))] if checked is None else checked.tolist()
-    suffix = check_ending(path, ENDINGS)
+    suffix = check_ending(path, POSITIONS)
     with atomic_write(path, force, mode="w" if suffix == ".csv" else "wb") as file:
         if suffix == ".npz":
             np.savez(file, embedding=X, labels=np.array(names))

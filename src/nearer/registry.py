@@ -135,4 +135,8 @@ FORMATS = _by_name(
     Entry("matlab", "MATLAB variables", "nearer.io.arrays:open_matlab", endings=(".mat",)),
     Entry("spreadsheet", "a sheet of a workbook", "nearer.io.sheets:open_spreadsheet", endings=_SHEETS),
 )
+# Endings of files that are written: answers, coordinates, pictures, reports
 WRITTEN = tuple(ending for entry in FORMATS.values() for ending in entry.written)
+POSITIONS = (".csv", ".npz", ".mat")
+PICTURES = (".png", ".svg", ".pdf")
+PAGES = (".html", ".htm")

@@ -254,14 +254,14 @@ def test_a_checkpoint_is_kept_until_the_results_are_there(nearer, answers, tmp_p
     for options in ((), ("--force",)):
         refused = nearer(*fit, *options)
         assert refused.code == 2
-        assert "run.checkpoint: exists already: go on from it with --resume, or remove it" in refused.err
+        assert "run.checkpoint: exists already: continue from it with --resume, or remove it" in refused.err
     other = nearer(*fit, "--resume", "--loss", "ste")
     assert other.code == 2
     assert "run.checkpoint is of another fit: loss: got TSTELoss(alpha=1.0), expected STELoss()" in other.err
     assert tree(tmp_path) == ["answers.csv", "run.checkpoint"]
     called = nearer(*fit, "--resume")
     assert called.code == 0
-    assert "run.checkpoint: going on from there" in called.err
+    assert "run.checkpoint: continuing from there" in called.err
     assert tree(tmp_path) == ["answers.csv", *FILES]
     again = nearer(*fit, "--resume", "--force")
     assert "run.checkpoint: no such checkpoint yet, starting afresh" in again.err

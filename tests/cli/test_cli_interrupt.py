@@ -59,7 +59,7 @@ def test_ctrl_c_keeps_the_best_map(answers, tmp_path, tree, starts, checkpoint):
     assert "the best map so far is kept" in err
     lines = err.splitlines()
     if checkpoint:
-        assert lines.pop() == "nearer fit: go on with --checkpoint run --resume --force"
+        assert lines.pop() == "nearer fit: continue with --checkpoint run --resume --force"
         assert Checkpoint(tmp_path / "run", resume=True).found
         (tmp_path / "run").unlink()
     assert lines[-1] == "nearer fit: interrupted; wrote the best map so far to out"

@@ -5,23 +5,24 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from nearer.cli.output import OutputFolder
+from nearer.cli.files import Results
 from nearer.io.files import atomic_write, part_name, refuse_unwritable, remove_leftovers
 
 NAMES = ("a.txt", "b.txt")
 
 
 def fill(path, text, force=False, names=NAMES):
-    with OutputFolder(path, names, force) as target:
+    with Results(Path(path), names, force) as target:
         for name in names:
             (target / name).write_text(text)
 
 
 def test_new_folder_appears_whole(tmp_path, tree):
-    folder = OutputFolder(tmp_path / "out", NAMES, force=False)
+    folder = Results(tmp_path / "out", NAMES, force=False)
     with folder as target:
         (target / "a.txt").write_text("1")
         assert not (tmp_path / "out").exists()
@@ -30,7 +31,7 @@ def test_new_folder_appears_whole(tmp_path, tree):
 
 
 def test_an_error_leaves_nothing(tmp_path, tree):
-    with pytest.raises(RuntimeError), OutputFolder(tmp_path / "out", ("a.txt",), force=False) as target:
+    with pytest.raises(RuntimeError), Results(tmp_path / "out", ("a.txt",), force=False) as target:
         (target / "a.txt").write_text("1")
         raise RuntimeError
     assert tree(tmp_path) == []
@@ -38,7 +39,7 @@ def test_an_error_leaves_nothing(tmp_path, tree):
 
 def test_an_error_leaves_earlier_results_as_they_were(tmp_path, tree):
     fill(tmp_path / "out", "old")
-    with pytest.raises(KeyboardInterrupt), OutputFolder(tmp_path / "out", NAMES, force=True) as target:
+    with pytest.raises(KeyboardInterrupt), Results(tmp_path / "out", NAMES, force=True) as target:
         (target / "a.txt").write_text("new")
         raise KeyboardInterrupt
     assert tree(tmp_path) == ["out", "out/a.txt", "out/b.txt"]
@@ -49,7 +50,7 @@ def test_force_replaces_own_files_only(tmp_path, tree):
     fill(tmp_path / "out", "old")
     (tmp_path / "out/notes.txt").write_text("mine")
     with pytest.raises(FileExistsError, match=r"holds a\.txt, b\.txt already; use --force"):
-        OutputFolder(tmp_path / "out", NAMES, force=False)
+        Results(tmp_path / "out", NAMES, force=False)
     fill(tmp_path / "out", "new", force=True)
     assert tree(tmp_path) == ["out", "out/a.txt", "out/b.txt", "out/notes.txt"]
     assert (tmp_path / "out/notes.txt").read_text() == "mine"
@@ -57,7 +58,7 @@ def test_force_replaces_own_files_only(tmp_path, tree):
 
 
 def test_files_that_came_meanwhile_are_not_overwritten(tmp_path):
-    folder = OutputFolder(tmp_path / "out", ("a.txt",), force=False)
+    folder = Results(tmp_path / "out", ("a.txt",), force=False)
     with pytest.raises(FileExistsError), folder as target:
         (target / "a.txt").write_text("new")
         (tmp_path / "out").mkdir()
@@ -69,11 +70,11 @@ def test_impossible_targets_are_refused_at_once(tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "out/a.txt").mkdir(parents=True)
     with pytest.raises(NotADirectoryError, match="is a file, expected a folder"):
-        OutputFolder(tmp_path / "file", ("a.txt",), force=True)
+        Results(tmp_path / "file", ("a.txt",), force=True)
     with pytest.raises(IsADirectoryError, match="a directory where a file"):
-        OutputFolder(tmp_path / "out", ("a.txt",), force=True)
+        Results(tmp_path / "out", ("a.txt",), force=True)
     with pytest.raises(FileNotFoundError, match="does not exist"):
-        OutputFolder(tmp_path / "no/out", ("a.txt",), force=True)
+        Results(tmp_path / "no/out", ("a.txt",), force=True)
     with pytest.raises(FileExistsError, match="use force=True"):
         refuse_unwritable(tmp_path / "file", force=False)
     with pytest.raises(IsADirectoryError):
@@ -84,14 +85,13 @@ def test_impossible_targets_are_refused_at_once(tmp_path):
 
 
 def test_a_folder_that_cannot_be_written_to_is_refused_before_any_work(tmp_path, monkeypatch, tree):
-    from pathlib import Path
 
     def denied(self, *args, **kwargs):
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "mkdir", denied)
     with pytest.raises(OSError, match=r"out: cannot be written to: Permission denied"):
-        OutputFolder(tmp_path / "out", ("a.txt",), force=False)
+        Results(tmp_path / "out", ("a.txt",), force=False)
     assert tree(tmp_path) == []
 
 
@@ -128,7 +128,7 @@ def test_a_folder_that_somebody_stands_in_is_kept(tmp_path, monkeypatch):
 def test_a_link_to_nowhere_is_refused_at_once(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match=r"is a link to .*nowhere, which does not exist"):
-        OutputFolder(tmp_path / "link", ("a.txt",), force=True)
+        Results(tmp_path / "link", ("a.txt",), force=True)
     with pytest.raises(FileNotFoundError, match="is a link to"):
         refuse_unwritable(tmp_path / "link", force=True)
     with pytest.raises(FileNotFoundError, match="is a link to"), atomic_write(tmp_path / "link", force=True):

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from nearer import coordinates
-from nearer.cli import output
 from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
-from nearer.io import read_comparisons, write, write_comparisons
-from nearer.plots import figure
+from nearer.io import read_comparisons, write_comparisons
 from nearer.reports import content
 
 LABELS = [f"obj{number:02d}" for number in range(12)]
@@ -37,13 +35,6 @@ def files(tmp_path, answers, points, models):
     write_comparisons(tmp_path / "answers.parquet", known)
     np.save(tmp_path / "points.npy", points)
     return tmp_path
-
-
-def test_endings_are_those_of_the_library():
-    assert output.ANSWERS == write.WRITTEN
-    assert output.POSITIONS == coordinates.ENDINGS
-    assert output.PICTURES == figure.ENDINGS
-    assert output.PAGES == content.ENDINGS
 
 
 CSV, ALL_POSITIONS = ".csv", ".csv, .npz, .mat"
@@ -192,11 +183,11 @@ def test_reading_options_hold_for_parquet_beside_a_cluster(nearer, files, monkey
     from nearer.cli import fit
 
     taken = []
-    monkeypatch.setattr(fit, "_fit", lambda say, answers, *rest: taken.append(answers) or 1 / 0)
+    monkeypatch.setattr(fit, "_fit", lambda say, model, answers, *rest: taken.append(answers) or 1 / 0)
     for option in (("--columns", "anchor=anchor"), ("--strict",)):
         called = nearer("fit", "answers.parquet", "--cluster", "local:1", "-o", "out", *option)
         assert isinstance(called.exception, ZeroDivisionError)
-        assert f"read here, not by the workers of the cluster, who know nothing of {option[0]}" in called.err
+        assert f"do not support {option[0]}" in called.err
     nearer("fit", "answers.parquet", "--cluster", "local:1", "-o", "out")
     assert [isinstance(one, Comparisons) for one in taken] == [True, True, False]
     assert taken[-1] == "answers.parquet"

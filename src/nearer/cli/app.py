@@ -108,7 +108,7 @@ def _warnings_on_stderr(ctx: click.Context) -> Iterator[None]:
 
 @click.group(
     cls=LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
     epilog="""\b
 A first map:
   nearer fit answers.csv -d 2 -o out

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearer.cli import inputs, options
-from nearer.cli.output import Say, speaking
+from nearer.cli import inputs
+from nearer.cli.output import Say, command
 
 if TYPE_CHECKING:
     import numpy as np
 
 
-@speaking("nearer check answers.csv -d 2", "nearer check export.csv --columns anchor=head,near=winner,far=loser --json")
+@command("nearer check answers.csv -d 2", "nearer check export.csv --columns anchor=head,near=winner,far=loser --json")
 @click.argument("file", type=click.Path())
 @click.option("-d", "--n-components", type=click.IntRange(1), help="Also look for objects with too few answers for it.")
 @click.option("--exit-code", is_flag=True, help="Exit with code 1 if there is a problem or a suspicion.")
-@options.reading_options
+@inputs.reading_options
 def check_command(say: Say, file: str, n_components: int | None, exit_code: bool, reading: dict[str, Any]) -> None:
     """Look for faults in FILE: contradictions, islands, objects in too few answers, doubtful participants.
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nearer.cli.files import TABLES, OutputFile
 from nearer.cli.options import FORCE
-from nearer.cli.output import TABLES, OutputFile, Say, speaking
+from nearer.cli.output import Say, command
 from nearer.registry import COLLECTED
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def collect_command() -> None:
     """Run a study: ask people, keep their answers, write them for `nearer fit`. Needs nearer[collect]."""
 
 
-@speaking(
+@command(
     "nearer collect new fruit --images photos",
     "nearer collect new words --words list.txt --kind odd-one-out",
     group=collect_command,
@@ -46,7 +47,7 @@ def collect_command() -> None:
 @click.option("--words", type=click.Path(), help="Text file, a word on each line.")
 @click.option("--items", type=click.Path(), help="CSV file: name, and text, image, audio or html.")
 @click.option(
-    "--kind", type=click.Choice(COLLECTED), default="triplets", show_default=True,
+    "--kind", type=click.Choice(COLLECTED), default="triplets",
     help="Which of two is more like this one; the odd one out of three; those of many most like this one.",
 )  # fmt: skip
 @click.option("--title", help="Of the study.  [default: the name of the folder]")
@@ -65,7 +66,7 @@ def new(say: Say, study: str, **given: Any) -> None:
     say.done(values, text)
 
 
-@speaking(
+@command(
     "nearer collect serve fruit",
     "nearer collect serve fruit --host 0.0.0.0 --port 443 --certificate cert.pem --key key.pem",
     "nearer collect serve fruit --database postgresql://nearer@db/fruit --processes 2 --behind-proxy",
@@ -73,12 +74,12 @@ def new(say: Say, study: str, **given: Any) -> None:
 )
 @_STUDY
 @_DATABASE
-@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0: for everybody who can reach us.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: any that is free.")
+@click.option("--host", default="127.0.0.1", help="0.0.0.0: for everybody who can reach us.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, help="0: any that is free.")
 @click.option("--certificate", type=click.Path(exists=True, dir_okay=False), help="For https: the certificate.")
 @click.option("--key", type=click.Path(exists=True, dir_okay=False), help="For https: its private key.")
 @click.option("--behind-proxy", is_flag=True, help="A proxy on this machine passes on requests and their origin.")
-@click.option("--processes", type=click.IntRange(1, 64), default=1, show_default=True, help="With PostgreSQL only.")
+@click.option("--processes", type=click.IntRange(1, 64), default=1, help="With PostgreSQL only.")
 @click.option("--background/--no-background", default=True, help="Whether this server also computes the map.")
 def serve(
     say: Say, study: str, database: str | None, host: str, port: int, certificate: str | None, key: str | None,
@@ -128,7 +129,7 @@ def serve(
     store.close()
 
 
-@speaking("nearer collect status fruit", "nearer collect status fruit --json", group=collect_command)
+@command("nearer collect status fruit", "nearer collect status fruit --json", group=collect_command)
 @_STUDY
 @_DATABASE
 def status(say: Say, study: str, database: str | None) -> None:
@@ -142,12 +143,12 @@ def status(say: Say, study: str, database: str | None) -> None:
     say.result({**values, "people": people}, _status_line(values))
 
 
-@speaking("nearer collect export fruit -o answers.csv", "nearer fit answers.csv -o map", group=collect_command)
+@command("nearer collect export fruit -o answers.csv", "nearer fit answers.csv -o map", group=collect_command)
 @_STUDY
 @_DATABASE
 @click.option("-o", "--out", required=True, type=OutputFile(*TABLES), help="CSV file to write.")
 @FORCE
-def export(say: Say, study: str, database: str | None, out: str, force: bool) -> None:
+def export(say: Say, study: str, database: str | None, out: str) -> None:
     """Write the answers of a STUDY as a CSV file that `nearer fit` reads. Works while it is served.
 
     Attention checks are written too, with the columns catch and correct; "cannot tell" is left out and counted.
@@ -158,7 +159,7 @@ def export(say: Say, study: str, database: str | None, out: str, force: bool) ->
     from nearer.io.files import atomic_write
 
     found = Export(store, read.questions)
-    with atomic_write(out, force, mode="w") as file:
+    with atomic_write(out, say.force, mode="w") as file:
         file.writelines(found.lines())
     for reason, count in found.left_out.items():
         say.note(f"{count:,} left out: {reason}")
@@ -166,7 +167,7 @@ def export(say: Say, study: str, database: str | None, out: str, force: bool) ->
     say.done(values, f"wrote {out}: {counted(found.n_rows, 'answer')}")
 
 
-@speaking("nearer collect backup fruit -o fruit-monday.db", group=collect_command)
+@command("nearer collect backup fruit -o fruit-monday.db", group=collect_command)
 @_STUDY
 @_DATABASE
 @click.option("-o", "--out", required=True, type=OutputFile(), help="SQLite file to write; must not exist.")
@@ -180,7 +181,7 @@ def backup(say: Say, study: str, database: str | None, out: str) -> None:
     say.done({"output": out, "n_answers": count}, f"wrote {out}: {counted(count, 'answer')}")
 
 
-@speaking("nearer collect pause fruit", group=collect_command)
+@command("nearer collect pause fruit", group=collect_command)
 @_STUDY
 @_DATABASE
 def pause(say: Say, study: str, database: str | None) -> None:
@@ -188,7 +189,7 @@ def pause(say: Say, study: str, database: str | None) -> None:
     _switch(say, study, database, True)
 
 
-@speaking("nearer collect resume fruit", group=collect_command)
+@command("nearer collect resume fruit", group=collect_command)
 @_STUDY
 @_DATABASE
 def resume(say: Say, study: str, database: str | None) -> None:

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from nearer.cli import inputs, options, output
-from nearer.cli.output import OutputFile, Say, speaking
+from nearer import registry
+from nearer.cli import inputs, options
+from nearer.cli.files import OutputFile
+from nearer.cli.output import Say, command
 
-if TYPE_CHECKING:
-    pass
 
-
-@speaking(
+@command(
     "nearer convert votes.csv answers.parquet",
     "nearer convert triplets.mat answers.csv --columns anchor,near,far",
 )
 @click.argument("file", type=click.Path())
-@click.argument("target", type=OutputFile(*output.ANSWERS))
+@click.argument("target", type=OutputFile(*registry.WRITTEN))
 @click.option("--aggregate", is_flag=True, help="Equal answers become one row, with their number as weight.")
 @options.FORCE
-@options.reading_options
-def convert_command(say: Say, file: str, target: str, aggregate: bool, force: bool, reading: dict[str, Any]) -> None:
+@inputs.reading_options
+def convert_command(say: Say, file: str, target: str, aggregate: bool, reading: dict[str, Any]) -> None:
     """Write the answers of FILE to TARGET as plain comparisons: anchor, near, far or i, j, l, k.
 
     The ending of TARGET gives its format: .csv, .tsv, .jsonl, .parquet or .npz.
@@ -31,6 +30,6 @@ def convert_command(say: Say, file: str, target: str, aggregate: bool, force: bo
 
     result = inputs.read_answers(say, file, reading)
     comparisons = result.comparisons.aggregate() if aggregate else result.comparisons
-    write_comparisons(target, comparisons, force=force)
+    write_comparisons(target, comparisons, force=say.force)
     values = {"input": result.facts(), "output": target, "n_comparisons": len(comparisons)}
     say.done(values, f"wrote {target}: {comparisons!r}")

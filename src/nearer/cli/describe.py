@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from nearer.cli.inputs import carrier_options, find_layouts
-from nearer.cli.options import FORCE, reading_options
-from nearer.cli.output import Say, speaking, write_text
+from nearer.cli.files import write_text
+from nearer.cli.inputs import carrier_options, find_layouts, reading_options
+from nearer.cli.options import FORCE
+from nearer.cli.output import Say, command
 
 
-@speaking(
+@command(
     "nearer describe answers.csv",
     "nearer describe answers.csv -o                     (writes answers.layout.toml)",
     "nearer describe keys.csv --columns anchor=ref,a=l,b=r,answer=key --answers f=a,j=b -o",
@@ -21,7 +22,7 @@ from nearer.cli.output import Say, speaking, write_text
 @click.option("-o", "--out", "write", is_flag=True, help="Write it next to FILE, where every command finds it.")
 @FORCE
 @reading_options
-def describe_command(say: Say, file: str, write: bool, force: bool, reading: dict[str, Any]) -> None:
+def describe_command(say: Say, file: str, write: bool, reading: dict[str, Any]) -> None:
     """Print a layout file for FILE, which says in TOML what its columns mean, ready to complete.
 
     Every column is listed with its first cells; what is understood is filled in, and the rest is blank.
@@ -33,14 +34,14 @@ def describe_command(say: Say, file: str, write: bool, force: bool, reading: dic
     if write:
         if not Path(file).is_file():
             raise click.UsageError(f"-o: got {file}, expected one file to write a layout next to; or see --layout")
-        if target.exists() and not force:
+        if target.exists() and not say.force:
             raise FileExistsError(f"{target}: exists already; use --force to replace it")
     layouts, used = find_layouts(file, reading)
     if len(layouts) > 1:
         raise ValueError(f"{used}: holds {len(layouts)} layouts, expected one to complete")
     text = describe(open_table(file, layouts, **carrier_options(reading)), layouts[0])
     if write:
-        write_text(str(target), text, force)
+        write_text(str(target), text, say.force)
         say.note(f"wrote {target}: complete it, then run the command again")
     values = {"layout": text, "output": str(target) if write else None}
     say.result(values, None if write else text.rstrip(), is_data=True)

@@ -6,28 +6,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearer.cli import inputs, options, output
+from nearer import registry
+from nearer.cli import files, inputs, options
+from nearer.cli.fitting import fitting_options, make_estimator
 from nearer.cli.interrupt import INTERRUPTED
-from nearer.cli.output import OutputFile, Say, speaking
+from nearer.cli.output import Say, command
 
 if TYPE_CHECKING:
     from nearer.io import ReadResult
     from nearer.selection import DimensionSelection
 
 
-@speaking("nearer dims answers.csv", "nearer dims answers.csv --dims 1-8 --loss ste --plot dims.png")
+@command("nearer dims answers.csv", "nearer dims answers.csv --dims 1-8 --loss ste --plot dims.png")
 @click.argument("file", type=click.Path())
-@click.option(
-    "--dims", type=options.dimensions, default="1-6", show_default=True, help="Dimensions to try: 1-6 or 2,3,5."
-)
-@click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds of the cross-validation.")
+@click.option("--dims", type=options.dimensions, default="1-6", help="Dimensions to try: 1-6 or 2,3,5.")
+@click.option("--cv", type=click.IntRange(2), default=5, help="Folds of the cross-validation.")
 @options.CV_BY
-@click.option("--plot", "picture", type=OutputFile(*output.PICTURES), help="Also draw the result: .png, .svg or .pdf.")
+@click.option(
+    "--plot", "picture", type=files.OutputFile(*registry.PICTURES), help="Also draw the result: .png, .svg or .pdf."
+)
 @options.FORCE
-@options.fitting_options
-@options.reading_options
+@fitting_options
+@inputs.reading_options
 def dims_command(
-    say: Say, file: str, dims: tuple[int, ...], cv: int, cv_by: str, picture: str | None, force: bool,
+    say: Say, file: str, dims: tuple[int, ...], cv: int, cv_by: str, picture: str | None,
     fitting: dict[str, Any], reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Find how many dimensions the answers in FILE support.
@@ -35,7 +37,7 @@ def dims_command(
     Maps of every dimension are made from a part of the answers and judged by the rest. Chosen is the smallest
     dimension that no larger one beats. Ctrl-C stops the computation and reports what is known by then (exit code 130).
     """
-    estimator = inputs.make_estimator(fitting)
+    estimator = make_estimator(fitting)
     result = inputs.read_answers(say, file, reading)
     comparisons = result.comparisons
     from nearer.check import check
@@ -60,7 +62,7 @@ def dims_command(
 
         low = checked.noise_ceiling_low
         band = None if ceiling is None or low is None else (low, ceiling)
-        save_figure(plot_dimensions(found, chosen=found.chosen, ceiling=band), picture, force=force)
+        save_figure(plot_dimensions(found, chosen=found.chosen, ceiling=band), picture, force=say.force)
         say.note(f"wrote {picture}")
     say.result(_values(found, result) | {"noise_ceiling": ceiling}, dimension_lines(found))
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from nearer.cli import inputs, options, output
-from nearer.cli.output import OutputFile, Say, speaking
-
-if TYPE_CHECKING:
-    pass
+from nearer import registry
+from nearer.cli import files, inputs, options
+from nearer.cli.output import Say, command
 
 
-@speaking("nearer export out map.mat", "nearer export out/model.nearer map.npz")
+@command("nearer export out map.mat", "nearer export out/model.nearer map.npz")
 @options.MAP
-@click.argument("target", type=OutputFile(*output.POSITIONS))
+@click.argument("target", type=files.OutputFile(*registry.POSITIONS))
 @options.FORCE
-def export_command(say: Say, map_path: str, target: str, force: bool) -> None:
+def export_command(say: Say, map_path: str, target: str) -> None:
     """Write the coordinates and labels of a MAP to TARGET.
 
     \b
@@ -29,7 +25,7 @@ def export_command(say: Say, map_path: str, target: str, force: bool) -> None:
     from nearer.data.messages import counted
 
     model = inputs.open_map(map_path)
-    write_embedding(target, model.embedding_, model.labels_, force=force)
+    write_embedding(target, model.embedding_, model.labels_, force=say.force)
     n, d = model.embedding_.shape
     values = {"output": target, "n_objects": n, "n_components": d}
     say.done(values, f"wrote {target}: {counted(n, 'object')}, {counted(d, 'dimension')}")

@@ -11,8 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 import nearer
-from nearer.cli.output import SUMMARY, Say, command_with
+from nearer.cli.files import SUMMARY
+from nearer.cli.options import grouped
+from nearer.cli.output import Say, command_with
 from nearer.warning_types import InputWarning
 
 if TYPE_CHECKING:
@@ -22,6 +26,20 @@ if TYPE_CHECKING:
     from nearer.tables import Layout
 
 MODEL = "model.nearer"
+
+reading_options = grouped(
+    "reading",
+    click.option("--layout", type=click.Path(), metavar="FILE", help="TOML file that says what a row means; by default "
+                 "answers.layout.toml next to answers.csv, see nearer describe."),
+    click.option("--columns", metavar="ROLE=NAME,...", help="Which column is what: anchor=head,near=winner,far=loser; "
+                 "or roles in the order of columns without names: anchor,near,far."),
+    click.option("--answers", metavar="CELL=OPTION,...", help="What an answer stands for: f=a,j=b,none=skip."),
+    click.option("--where", metavar="COLUMN=VALUE", multiple=True, help="Rows that count; may be repeated."),
+    click.option("--strict", is_flag=True, help="Refuse a file with columns that are not used."),
+    click.option("--sheet", metavar="NAME", help="Sheet of a workbook, or variable of a .npz, .mat or .json file."),
+    click.option("--encoding", help="Of a text file; UTF-8 if not given."),
+    click.option("--delimiter", help="One character, 'tab' or 'whitespace'."),
+)  # fmt: skip
 
 
 def find_layouts(path: str, reading: dict[str, Any]) -> tuple[tuple[Layout, ...], Path | None]:
@@ -76,24 +94,6 @@ def _refuse_bare_array(path: str, carrier: dict[str, Any]) -> None:
         if len(table.names) == 4:
             remedies = [Layout(i=1, j=2, l=3, k=4), Layout(anchor=1, a=2, b=3, near=4)]
         raise Refusal(replace(table, names=[""] * len(table.names)), "the array names no columns", remedies)
-
-
-def make_estimator(fitting: dict[str, Any], n_components: Any = 2, callbacks: Any = None) -> nearer.OrdinalEmbedding:
-    """The estimator that `fitting_options` describe."""
-    from nearer.losses import get_loss
-    from nearer.solvers import get_solver
-
-    loss_params = {name: fitting[name] for name in ("alpha", "delta") if fitting[name] is not None}
-    get_loss(fitting["loss"], **loss_params)  # refuses unknown parameters before any work
-    limits = {name: fitting[name] for name in ("max_epochs", "tol") if fitting[name] is not None}
-    return nearer.OrdinalEmbedding(
-        n_components,
-        loss=fitting["loss"],
-        loss_params=loss_params or None,
-        solver=replace(get_solver(fitting["solver"]), **limits) if limits else fitting["solver"],
-        callbacks=callbacks,
-        **{name: fitting[name] for name in ("n_init", "max_seconds", "n_jobs", "random_state", "reliability")},
-    )
 
 
 def open_map(path: str, loss: str | None = None) -> nearer.OrdinalEmbedding:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import nearer
-from nearer.cli import inputs, options, output
-from nearer.cli.output import Say, speaking
+from nearer.cli import files, inputs, options
+from nearer.cli.output import Say, command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,20 +21,18 @@ def _number_or_cv(value: Any) -> float | str:
         raise click.BadParameter(f"got {value!r}, expected a positive number or cv") from None
 
 
-@speaking("nearer map out features.csv", "nearer map out features_of_all.npy -o new.csv --gamma 0.5 --alpha 0.1")
+@command("nearer map out features.csv", "nearer map out features_of_all.npy -o new.csv --gamma 0.5 --alpha 0.1")
 @options.MAP
 @click.argument("features", type=click.Path())
 @options.POSITIONS
-@click.option("--gamma", type=_number_or_cv, default="cv", show_default=True, help="Inverse width of the kernel.")
-@click.option("--alpha", type=_number_or_cv, default="cv", show_default=True, help="Penalty; larger is smoother.")
-@click.option(
-    "--standardise/--as-they-are", default=True, show_default=True, help="Bring all features to one scale first."
-)
+@click.option("--gamma", type=_number_or_cv, default="cv", help="Inverse width of the kernel.")
+@click.option("--alpha", type=_number_or_cv, default="cv", help="Penalty; larger is smoother.")
+@click.option("--standardise/--as-they-are", default=True, help="Bring all features to one scale first.")
 @options.RANDOM_STATE
 @options.FORCE
 def map_command(
     say: Say, map_path: str, features: str, out: str | None, gamma: Any, alpha: Any, standardise: bool,
-    random_state: int, force: bool,
+    random_state: int,
 ) -> None:  # fmt: skip
     """Find positions for objects that nobody compared, from FEATURES: a table (label, and numbers) or .npy.
 
@@ -78,7 +76,7 @@ def map_command(
         missed = -float(np.max(learnt.cv_results_["mean_test_score"]))
         found["explained"] = 1.0 - missed / float(positions.var(axis=0).mean())
         say.note(f"the features explain {percent(found['explained'])} of the spread of held-out objects of the map")
-    output.give_positions(say, learnt.transform(values[new]), names[new], out, force, found)
+    files.give_positions(say, learnt.transform(values[new]), names[new], out, found)
 
 
 def _matched(path: str, on_map: np.ndarray, names: np.ndarray | None, n_rows: int) -> tuple[np.ndarray, np.ndarray]:

@@ -7,10 +7,10 @@ from dataclasses import replace
 import click
 
 from nearer.cli import inputs, options
-from nearer.cli.output import Say, speaking
+from nearer.cli.output import Say, command
 
 
-@speaking("nearer methods out", "nearer methods out/model.nearer --bibtex > references.bib")
+@command("nearer methods out", "nearer methods out/model.nearer --bibtex > references.bib")
 @options.MAP
 @click.option("--bibtex", is_flag=True, help="Print the references as BibTeX instead.")
 def methods_command(say: Say, map_path: str, bibtex: bool) -> None:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
 
 import click
 
-from nearer.cli import inputs, options, output
-from nearer.cli.output import OutputFile, Say, speaking
-
-if TYPE_CHECKING:
-    pass
+from nearer.cli import files, inputs, options
+from nearer.cli.output import Say, command
 
 
-@speaking("nearer neighbours out Paris Rome -k 3", "nearer neighbours out -o neighbours.csv")
+@command("nearer neighbours out Paris Rome -k 3", "nearer neighbours out -o neighbours.csv")
 @options.MAP
 @click.argument("objects", nargs=-1, metavar="[OBJECT]...")
-@click.option("-k", type=click.IntRange(1), default=5, show_default=True, help="How many for each object.")
-@click.option("-o", "--out", type=OutputFile(*output.TABLES), help="CSV file to write, instead of printing.")
+@click.option("-k", type=click.IntRange(1), default=5, help="How many for each object.")
+@click.option("-o", "--out", type=files.OutputFile(*files.TABLES), help="CSV file to write, instead of printing.")
 @options.FORCE
-def neighbours_command(say: Say, map_path: str, objects: tuple[str, ...], k: int, out: str | None, force: bool) -> None:
+def neighbours_command(
+    say: Say,
+    map_path: str,
+    objects: tuple[str, ...],
+    k: int,
+    out: str | None,
+) -> None:
     """List which objects are nearest to each OBJECT on the MAP; for all objects if none is named.
 
     Gives a table: label, rank, neighbour, distance. Distances have no unit; only their ratios mean something.
@@ -52,4 +54,4 @@ def neighbours_command(say: Say, map_path: str, objects: tuple[str, ...], k: int
                 for column, value in zip(table.values(), (labels[row], rank + 1, labels[other], far)):
                     column.append(value)
     rows = counted(len(table["label"]), "row")
-    output.give_table(say, output.csv_text(table, ".6g"), out, force, {"neighbours": table}, rows)
+    files.give_table(say, table, out, {"neighbours": table}, rows)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from nearer.cli import inputs, options, output
-from nearer.cli.output import OutputFile, Say, speaking
+from nearer import registry
+from nearer.cli import files, inputs, options
+from nearer.cli.fitting import fitting_options, make_estimator
+from nearer.cli.output import Say, command
 
-if TYPE_CHECKING:
-    pass
 
-
-@speaking(
+@command(
     "nearer people answers.csv",
     "nearer people answers.csv --rules rules.toml -o kept.csv",
     more="""\b
@@ -25,18 +24,18 @@ rules.toml holds what was written down beforehand, any of:
   better_than_chance = true""",
 )
 @click.argument("file", type=click.Path())
-@click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Of the others' maps.")
+@click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Of the others' maps.")
 @click.option("--rules", type=click.Path(), help="TOML file of exclusion rules; nobody is left out without it.")
-@click.option("-o", "--out", type=OutputFile(*output.ANSWERS), help="Write the answers of those who are kept.")
-@click.option("--table", type=OutputFile(*output.TABLES), help="Write the table of all people as CSV.")
-@click.option("--cv", type=click.IntRange(2), default=10, show_default=True, help="Folds: maps without some people.")
+@click.option("-o", "--out", type=files.OutputFile(*registry.WRITTEN), help="Write the answers of those who are kept.")
+@click.option("--table", type=files.OutputFile(*files.TABLES), help="Write the table of all people as CSV.")
+@click.option("--cv", type=click.IntRange(2), default=10, help="Folds: maps without some people.")
 @click.option("--differ", "differ_too", is_flag=True, help="Also test whether people see the objects differently.")
 @options.FORCE
-@options.fitting_options
-@options.reading_options
+@fitting_options
+@inputs.reading_options
 def people_command(
     say: Say, file: str, n_components: int, rules: str | None, out: str | None, table: str | None, cv: int,
-    differ_too: bool, force: bool, fitting: dict[str, Any], reading: dict[str, Any],
+    differ_too: bool, fitting: dict[str, Any], reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Show how each person answered in FILE: speed, side, repeats, attention checks, agreement with the others.
 
@@ -44,7 +43,7 @@ def people_command(
     """
     if out is not None and rules is None:
         raise ValueError("--out: without --rules nobody is left out, so there is nothing to write")
-    estimator = inputs.make_estimator(fitting, n_components)
+    estimator = make_estimator(fitting, n_components)
     from nearer.people import ExclusionRules, differ, exclude, participants
 
     asked = None if rules is None else ExclusionRules.read(rules)
@@ -61,7 +60,7 @@ def people_command(
         if out is not None:
             from nearer.io import write_comparisons
 
-            write_comparisons(out, kept, force=force)
+            write_comparisons(out, kept, force=say.force)
             say.note(f"wrote {out}: {kept!r}")
     if differ_too:
         estimator.set_params(reliability=True)
@@ -70,6 +69,6 @@ def people_command(
         texts.append(str(tested))
     if table is not None:
         columns = found.table() | {"participant": found.participant.astype(str).tolist()}
-        output.write_text(table, output.csv_text(columns), force)
+        files.write_text(table, files.csv_text(columns), say.force)
         say.note(f"wrote {table}")
     say.result(values, "\n\n".join(texts))

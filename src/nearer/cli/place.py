@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from nearer.cli import inputs, options, output
-from nearer.cli.output import Say, speaking
-
-if TYPE_CHECKING:
-    pass
+from nearer.cli import files, inputs, options
+from nearer.cli.output import Say, command
 
 
-@speaking("nearer place out answers_about_new.csv", "nearer place out answers_about_new.csv -o new.csv --json")
+@command("nearer place out answers_about_new.csv", "nearer place out answers_about_new.csv -o new.csv --json")
 @options.MAP
 @click.argument("file", type=click.Path())
 @options.POSITIONS
 @click.option("--whole-map", is_flag=True, help="Give all objects, not only the new ones.")
-@click.option("--n-init", type=click.IntRange(1), default=8, show_default=True, help="Starts; the best is kept.")
+@click.option("--n-init", type=click.IntRange(1), default=8, help="Starts; the best is kept.")
 @options.RANDOM_STATE
 @options.LOSS_OF_COORDINATES
 @options.FORCE
-@options.reading_options
+@inputs.reading_options
 def place_command(
     say: Say, map_path: str, file: str, out: str | None, whole_map: bool, n_init: int, random_state: int,
-    loss: str | None, force: bool, reading: dict[str, Any],
+    loss: str | None, reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Find positions for objects that are named in FILE but not on the MAP; the MAP stays as it is.
 
@@ -46,4 +43,4 @@ def place_command(
     if whole_map:
         positions, labels = placed.full_embedding, inputs.as_names(placed.full_labels, len(placed.full_embedding))
     values = placed.to_dict() | {"random_state": random_state, "input": facts}
-    output.give_positions(say, positions, labels, out, force, values)
+    files.give_positions(say, positions, labels, out, values)

@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from nearer.cli import options, output
-from nearer.cli.output import OutputFile, Say, speaking
-from nearer.registry import STRATEGIES
-
-if TYPE_CHECKING:
-    pass
+from nearer import registry
+from nearer.cli import files, options
+from nearer.cli.output import Say, command
 
 _BAR = 30  # signs of a full bar
 
 
-@speaking("nearer plan 40", "nearer plan 60 -d 3 --wrong 0.2 --target 0.85 --plot plan.png")
+@command("nearer plan 40", "nearer plan 60 -d 3 --wrong 0.2 --target 0.85 --plot plan.png")
 @click.argument("n_objects", type=click.IntRange(4))
-@click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Dimensions.")
+@click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Dimensions.")
 @click.option(
-    "--wrong", type=click.FloatRange(0.01, 0.45, min_open=True, max_open=True), default=0.15, show_default=True,
+    "--wrong", type=click.FloatRange(0.01, 0.45, min_open=True, max_open=True), default=0.15,
     help="Fraction of answers that are not what the true distances say.",
 )  # fmt: skip
 @click.option(
-    "--target", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.9, show_default=True,
+    "--target", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.9,
     help="Fraction of all questions that the map is to be right about.",
 )  # fmt: skip
-@click.option("--strategy", type=click.Choice(list(STRATEGIES)), default="random", show_default=True, help="Of asking.")
+@click.option("--strategy", type=click.Choice(list(registry.STRATEGIES)), default="random", help="Of asking.")
 @options.ASK
-@click.option("--n-runs", type=click.IntRange(2), default=5, show_default=True, help="Simulated studies.")
+@click.option("--n-runs", type=click.IntRange(2), default=5, help="Simulated studies.")
 @options.N_JOBS
-@click.option("--plot", "picture", type=OutputFile(*output.PICTURES), help="Also draw the curve: .png, .svg or .pdf.")
+@click.option(
+    "--plot", "picture", type=files.OutputFile(*registry.PICTURES), help="Also draw the curve: .png, .svg or .pdf."
+)
 @options.RANDOM_STATE
 @options.FORCE
-def plan_command(say: Say, n_objects: int, ask: str, picture: str | None, force: bool, **simulated: Any) -> None:
+def plan_command(say: Say, n_objects: int, ask: str, picture: str | None, **simulated: Any) -> None:
     """Estimate how many answers a map of N_OBJECTS objects needs, before anything is asked.
 
     Studies are simulated: points at random, people who get close calls wrong, and maps fitted to growing numbers of
@@ -48,7 +47,7 @@ def plan_command(say: Say, n_objects: int, ask: str, picture: str | None, force:
     if picture is not None:
         from nearer.plots import plot_learning_curve, save_figure
 
-        save_figure(plot_learning_curve(found, ceiling=simulated["target"]), picture, force=force)
+        save_figure(plot_learning_curve(found, ceiling=simulated["target"]), picture, force=say.force)
         say.note(f"wrote {picture}")
     table = found.to_dict()
     lines = [f"{'answers':>8}  {'right':>6}  from    to"]

@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 import nearer
-from nearer.cli import inputs, options, output
-from nearer.cli.output import OutputFile, Say, speaking
-
-if TYPE_CHECKING:
-    pass
+from nearer import registry
+from nearer.cli import files, inputs, options
+from nearer.cli.output import Say, command
 
 
-@speaking(
+@command(
     "nearer plot out -o map.png",
     "nearer plot out -o map.svg --groups genres.csv --axes 1,3",
     "nearer plot out -o calibration.png --what calibration --file new_answers.csv",
 )
 @options.MAP
 @click.option(
-    "-o", "--out", required=True, type=OutputFile(*output.PICTURES), help="Picture to write: .png, .svg or .pdf."
+    "-o",
+    "--out",
+    required=True,
+    type=files.OutputFile(*registry.PICTURES),
+    help="Picture: .png, .svg or .pdf.",
 )
-@click.option(
-    "--what", type=click.Choice(["map", "convergence", "steps", "calibration"]), default="map", show_default=True
-)
-@click.option("--axes", default="1,2", show_default=True, help="Which two, of a map with more dimensions.")
+@click.option("--what", type=click.Choice(["map", "convergence", "steps", "calibration"]), default="map")
+@click.option("--axes", default="1,2", help="Which two, of a map with more dimensions.")
 @options.GROUPS
-@click.option("--labels/--no-labels", "with_labels", default=True, show_default=True, help="Write the labels.")
+@click.option("--labels/--no-labels", "with_labels", default=True, help="Write the labels.")
 @click.option("--title", help="Above the picture.")
 @click.option("--size", metavar="WIDTHxHEIGHT", help="Of the map in inches, such as 5x4.  [default: shape of the map]")
-@click.option("--dpi", type=click.FloatRange(10, 2000), default=200, show_default=True, help="Dots per inch of a PNG.")
+@click.option("--dpi", type=click.FloatRange(10, 2000), default=200, help="Dots per inch of a PNG.")
 @click.option("--file", type=click.Path(), help="Answers for the calibration, preferably new ones.")
 @options.LOSS_OF_COORDINATES
 @options.FORCE
-@options.reading_options
+@inputs.reading_options
 def plot_command(
     say: Say, map_path: str, out: str, what: str, axes: str, groups: str | None, with_labels: bool, title: str | None,
-    size: str | None, dpi: float, file: str | None, loss: str | None, force: bool, reading: dict[str, Any],
+    size: str | None, dpi: float, file: str | None, loss: str | None, reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Draw the MAP; or how its fit went, or how far to believe its probabilities.
 
@@ -72,7 +72,7 @@ def plot_command(
         drawn = plots.plot_convergence(history) if what == "convergence" else plots.plot_step_sizes(history)
     if title is not None and what != "map":
         drawn.set_title(title, parse_math=False)
-    plots.save_figure(drawn, out, dpi=dpi, force=force)
+    plots.save_figure(drawn, out, dpi=dpi, force=say.force)
     say.done({"output": out, "what": what}, f"wrote {out}")
 
 

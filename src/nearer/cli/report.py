@@ -8,25 +8,26 @@ from typing import Any
 
 import click
 
-from nearer.cli import inputs, options, output
-from nearer.cli.output import OutputFile, Say, speaking
+from nearer import registry
+from nearer.cli import files, inputs, options
+from nearer.cli.output import Say, command
 
 
-@speaking(
+@command(
     "nearer report out -o report.html --images photos --groups genres.csv",
     "nearer report out/embedding.csv --file answers.csv -o report.html",
 )
 @options.MAP
-@click.option("-o", "--out", required=True, type=OutputFile(*output.PAGES), help="HTML file to write.")
+@click.option("-o", "--out", required=True, type=files.OutputFile(*registry.PAGES), help="HTML file to write.")
 @click.option("--file", type=click.Path(), help="Answers to judge the map by, if it was saved without its own.")
 @options.IMAGES
 @options.GROUPS
 @click.option("--title", help="Heading of the report.  [default: as before]")
 @options.FORCE
-@options.reading_options
+@inputs.reading_options
 def report_command(
     say: Say, map_path: str, out: str, file: str | None, images: str | None, groups: str | None, title: str | None,
-    force: bool, reading: dict[str, Any],
+    reading: dict[str, Any],
 ) -> None:  # fmt: skip
     """Write the report of a MAP again, with other pictures, groups or answers.
 
@@ -58,5 +59,5 @@ def report_command(
     changes = {"title": title, "images": images, "groups": coloured}
     made = describe(model, comparisons, found, command=earlier.get("command") or "")
     kept |= {name: value for name, value in changes.items() if value is not None}
-    replace(made, **kept).save(out, force=force)
+    replace(made, **kept).save(out, force=say.force)
     say.done({"output": out, "input": facts, **found.summary()}, f"{scores_line(found)}\nwrote {out}".lstrip())

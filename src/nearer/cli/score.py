@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from nearer.cli import inputs, options
-from nearer.cli.output import Say, speaking
-
-if TYPE_CHECKING:
-    pass
+from nearer.cli.output import Say, command
 
 
-@speaking("nearer score out new_answers.csv", "nearer score out/embedding.csv new_answers.csv --loss ste --json")
+@command("nearer score out new_answers.csv", "nearer score out/embedding.csv new_answers.csv --loss ste --json")
 @options.MAP
 @click.argument("file", type=click.Path())
 @options.LOSS_OF_COORDINATES
-@options.reading_options
+@inputs.reading_options
 def score_command(say: Say, map_path: str, file: str, loss: str | None, reading: dict[str, Any]) -> None:
     """Report how many answers of FILE the MAP satisfies.
 

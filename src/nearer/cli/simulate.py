@@ -4,43 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
 import nearer
-from nearer.cli import inputs, options, output
-from nearer.cli.output import OutputFile, Say, speaking
+from nearer import registry
+from nearer.cli import inputs, options
+from nearer.cli.files import OutputFile
+from nearer.cli.output import Say, command
 
-if TYPE_CHECKING:
-    pass
 
-
-@speaking(
+@command(
     "nearer simulate points.csv -n 10000 --noise 0.1 -o answers.csv",
     "nearer simulate distances.csv --from distances -o answers.csv",
     "nearer simulate species.csv --from classes -n 5000 -o answers.parquet",
 )
 @click.argument("file", type=click.Path())
 @click.option(
-    "--from", "source", type=click.Choice(["points", "distances", "classes"]), default="points", show_default=True,
+    "--from", "source", type=click.Choice(["points", "distances", "classes"]), default="points",
     help="What FILE holds.",
 )  # fmt: skip
 @click.option("-n", "--n-comparisons", type=click.IntRange(1), help="How many; all if not given, from distances only.")
-@click.option("--kind", type=click.Choice(["triplets", "quadruplets"]), default="triplets", show_default=True)
-@click.option(
-    "--noise", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Fraction of answers turned around."
-)
+@click.option("--kind", type=click.Choice(["triplets", "quadruplets"]), default="triplets")
+@click.option("--noise", type=click.FloatRange(0, 1), default=0.0, help="Fraction of answers turned around.")
 @click.option("--class-column", metavar="COLUMN", help="Column of classes, where there are several.")
 @options.RANDOM_STATE
 @click.option(
-    "-o", "--out", required=True, type=OutputFile(*output.ANSWERS),
+    "-o", "--out", required=True, type=OutputFile(*registry.WRITTEN),
     help="File to write: .csv, .tsv, .jsonl, .parquet, .npz.",
 )  # fmt: skip
 @options.FORCE
 def simulate_command(
     say: Say, file: str, source: str, n_comparisons: int | None, kind: str, noise: float, class_column: str | None,
-    random_state: int, out: str, force: bool,
+    random_state: int, out: str,
 ) -> None:  # fmt: skip
     """Make answers from FILE.
 
@@ -79,7 +75,7 @@ def simulate_command(
         raise ValueError(f"{file}: {error}") from error
     for reason, dropped in made.dropped.items():
         say.note(f"{dropped:,} left out: {reason}")
-    write_comparisons(out, made, force=force)
+    write_comparisons(out, made, force=say.force)
     turned = round(noise * len(made))
     values = {"output": out, "kind": made.kind, "n_comparisons": len(made), "n_objects": made.n_objects}
     values |= {"n_turned_around": turned, "dropped": made.dropped, "random_state": random_state}

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from nearer.cli import inputs, options, output
-from nearer.cli.output import OutputFile, Say, speaking
-from nearer.registry import STRATEGIES
-
-if TYPE_CHECKING:
-    pass
+from nearer import registry
+from nearer.cli import files, inputs, options
+from nearer.cli.output import Say, command
 
 
-@speaking(
+@command(
     "nearer suggest answers.csv -n 100 -o questions.csv",
     "nearer suggest --objects 40 -n 200 -o questions.csv          (no answers yet)",
     "nearer suggest answers.csv -n 50 --pending questions.csv -o more.csv",
 )
 @click.argument("file", type=click.Path(), required=False)
-@click.option("-n", "--size", type=click.IntRange(1), default=100, show_default=True, help="How many questions.")
-@click.option("-o", "--out", type=OutputFile(*output.TABLES), help="CSV file to write; printed if not given.")
+@click.option("-n", "--size", type=click.IntRange(1), default=100, help="How many questions.")
+@click.option("-o", "--out", type=files.OutputFile(*files.TABLES), help="CSV file to write; printed if not given.")
+@click.option("--strategy", type=click.Choice(list(registry.STRATEGIES)), default="auto", help="How to choose.")
 @click.option(
-    "--strategy", type=click.Choice(list(STRATEGIES)), default="auto", show_default=True, help="How to choose."
-)
-@click.option(
-    "--random-share", type=click.FloatRange(0, 1), default=0.2, show_default=True,
+    "--random-share", type=click.FloatRange(0, 1), default=0.2,
     help="Fraction chosen at random, on which accuracy is measured.",
 )  # fmt: skip
 @click.option(
@@ -37,13 +32,13 @@ if TYPE_CHECKING:
 @click.option("--exclude", metavar="LABEL,...", help="Objects not to ask about.")
 @click.option("--pending", type=click.Path(), help="CSV file of questions in flight, as this command writes them.")
 @options.ASK
-@click.option("-d", "--n-components", type=click.IntRange(1), default=2, show_default=True, help="Of the map.")
+@click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Of the map.")
 @options.RANDOM_STATE
 @options.FORCE
-@options.reading_options
+@inputs.reading_options
 def suggest_command(
     say: Say, file: str | None, out: str | None, objects: str | None, exclude: str | None, pending: str | None,
-    ask: str, force: bool, reading: dict[str, Any], **choosing: Any,
+    ask: str, reading: dict[str, Any], **choosing: Any,
 ) -> None:  # fmt: skip
     """Choose which questions to ask next, given the answers in FILE.
 
@@ -77,7 +72,7 @@ def suggest_command(
     chosen = {name: int((found.strategy == name).sum()) for name in sorted(set(found.strategy.tolist()))}
     values = {"output": out, "kind": ask, "strategies": chosen, "questions": table}
     values |= {"random_state": choosing["random_state"], "input": None if result is None else result.facts()}
-    output.give_table(say, output.csv_text(table, ".6g"), out, force, values, repr(found))
+    files.give_table(say, table, out, values, repr(found))
 
 
 def _objects(say: Say, given: str | None) -> int | list[str] | None:

@@ -20,9 +20,9 @@ from matplotlib.text import Text
 
 from nearer.display import clean_text, natural_key, shorten
 from nearer.io.files import atomic_write, check_ending
+from nearer.registry import PICTURES
 
 GREY = "#6b7280"
-ENDINGS = (".png", ".svg", ".pdf")
 
 
 def chart_axes(ax: Axes | None, figsize: tuple[float, float] = (6.4, 4.2)) -> Axes:
@@ -67,7 +67,7 @@ def save_figure(fig: Figure | Axes, path: str | os.PathLike, *, dpi: float = 200
         Replace an existing file.
     """
     target = Path(path)
-    suffix = check_ending(target, ENDINGS)
+    suffix = check_ending(target, PICTURES)
     figure = fig.figure.figure if isinstance(fig, Axes) else fig
     # No date in the file: saving is reproducible.
     metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix, {})

@@ -17,6 +17,7 @@ from nearer.display import group_codes, label_texts
 from nearer.io.coerce import as_comparisons
 from nearer.io.files import atomic_write, check_ending, refuse_unwritable
 from nearer.metrics import WorstComparisons, worst_comparisons
+from nearer.registry import PAGES
 from nearer.reports.page import render
 from nearer.reports.sentences import data_sentence, reliability_sentence
 from nearer.selection import Evaluation, evaluate
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding
 
 
-ENDINGS = (".html", ".htm")
 _EXTRAPOLATE = 4  # the learning curve is continued to this many times the answers there are
 _KEPT = (
     "title", "command", "groups", "covariances", "level", "dimensions", "chosen_dimension", "learning_curve", "images",
@@ -126,7 +126,7 @@ class Report:
 
     def save(self, path: str | os.PathLike, *, force: bool = False) -> Path:
         """Write the page as one HTML file (.html, .htm) that needs no network; `force` replaces an existing one."""
-        check_ending(path, ENDINGS)
+        check_ending(path, PAGES)
         with atomic_write(path, force) as file:
             file.write(self.html().encode("utf-8"))
         return Path(path)
@@ -164,7 +164,7 @@ def write_report(
         `nearer.selection.evaluate`.
     """
     if path is not None:
-        check_ending(path, ENDINGS)
+        check_ending(path, PAGES)
         refuse_unwritable(path, force)
     if comparisons is not None:
         comparisons = as_comparisons(comparisons)
