@@ -62,11 +62,15 @@ def principal_axes(X: ArrayLike) -> np.ndarray:
     unit = centred / (np.abs(centred).max() or 1.0)  # squares of very large or small numbers would be lost
     # Plain sums, not BLAS, whose order of summation may depend on the number of threads.
     axes = np.linalg.eigh(np.einsum("ni,nj->ij", unit, unit))[1][:, ::-1]
-    turned = np.einsum("ni,ij->nj", centred, axes)
-    farthest = turned[np.abs(turned).argmax(axis=0), np.arange(turned.shape[1])]
     out = np.full(points.shape, np.nan)
-    out[placed] = turned * np.where(farthest < 0, -1.0, 1.0)
-    return out
+    out[placed] = np.einsum("ni,ij->nj", centred, axes)
+    return mirrored(out)
+
+
+def mirrored(X: np.ndarray) -> np.ndarray:
+    """Flip axes so that the farthest object on each is on the positive side."""
+    farthest = np.nan_to_num(np.abs(X)).argmax(axis=0)
+    return X * np.where(X[farthest, np.arange(X.shape[1])] < 0, -1.0, 1.0)
 
 
 def spread_shares(X: ArrayLike) -> np.ndarray:

@@ -22,6 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
+from nearer.data import check_integer
+from nearer.metrics.comparison import check_points
 from nearer.warning_types import InputWarning
 
 CHUNK_DISTANCES = 1 << 21  # query-to-item distances held at once (16 MB, and a few times that in work space)
@@ -68,7 +70,7 @@ def retrieval_scores(
 ) -> RetrievalScores:
     """Rank the database for every query once, and count what all the retrieval metrics need.
 
-    Memory is bounded: some queries at a time, of which only the first max(K) ranks are sorted.
+    Memory is bounded: some queries at a time.
 
     Parameters
     ----------
@@ -82,9 +84,9 @@ def retrieval_scores(
     k : int or int array (m,)
         Cut-offs K >= 1.
     """
-    items = _checked_points(database, "database")
+    items = _finite_points(database, "database")
     codes, query_codes, points, inside = _checked_queries(items, labels, queries, query_labels)
-    cutoffs = _checked_cutoffs(k)
+    cutoffs = np.array([check_integer(one, "k", 1) for one in np.atleast_1d(k).tolist()])
     n_candidates = len(items) - (inside is not None)
     if n_candidates < 1:
         raise ValueError(f"database: got {len(items)} rows, which leaves nothing to rank")
@@ -101,7 +103,8 @@ def retrieval_scores(
         distances = cdist(points[rows], items, "sqeuclidean")
         if inside is not None:
             distances[np.arange(len(distances)), inside[rows]] = np.inf  # not its own answer
-        relevant = codes[_nearest(distances, depth)] == query_codes[rows, None]
+        nearest = np.argsort(distances, axis=1, kind="stable")[:, :depth]
+        relevant = codes[nearest] == query_codes[rows, None]
         found = np.cumsum(relevant, axis=1)
         gain = np.cumsum(found / ranks * relevant, axis=1) / np.maximum(n_relevant[rows, None], 1)
         hits[rows], average[rows] = found[:, listed - 1], gain[:, listed - 1]
@@ -155,23 +158,8 @@ def _as_given(values: np.ndarray, k: ArrayLike) -> float | np.ndarray:
     return float(values[0]) if np.ndim(k) == 0 else values
 
 
-def _nearest(distances: np.ndarray, depth: int) -> np.ndarray:
-    """Columns (q, depth) of the smallest distances (q, n) in ascending order, ties by column."""
-    if depth == distances.shape[1]:
-        return np.argsort(distances, axis=1, kind="stable")
-    threshold = np.partition(distances, depth - 1, axis=1)[:, depth - 1]
-    # everything up to the threshold, so that ties there are settled by column and not by the partition
-    row, column = np.nonzero(distances <= threshold[:, None])
-    order = np.lexsort((distances[row, column], row))  # stable: columns are ascending already
-    first = np.searchsorted(row, np.arange(len(distances)))  # row is sorted, and stays so under the order
-    return column[order[first[:, None] + np.arange(depth)]]
-
-
-def _checked_points(points: ArrayLike, name: str) -> np.ndarray:
-    """Points as float64 (n, d), all finite."""
-    array = np.asarray(points, dtype=np.float64)
-    if array.ndim != 2 or array.shape[1] == 0:
-        raise ValueError(f"{name}: got shape {array.shape}, expected (rows, columns)")
+def _finite_points(points: ArrayLike, name: str) -> np.ndarray:
+    array = check_points(points, name)
     bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
     if len(bad):
         raise ValueError(f"{name}: row {bad[0]} has a value that is not finite ({len(bad)} such rows)")
@@ -189,31 +177,18 @@ def _checked_queries(
     if given.ndim == 1:
         if query_labels is not None:
             raise ValueError("query_labels: given for queries inside the database, whose labels are known already")
-        if given.dtype.kind not in "iu" or np.any((given < 0) | (given >= len(items))):
-            raise ValueError(f"queries: a 1-D array means rows of the database, integers from 0 to {len(items) - 1}")
-        if len(given) == 0:
-            raise ValueError("queries: got none, expected at least one")
+        if given.dtype.kind not in "iu" or not len(given) or given.min() < 0 or given.max() >= len(items):
+            raise ValueError(f"queries: got {queries!r}, expected rows of the database, from 0 to {len(items) - 1}")
         codes = np.unique(names, return_inverse=True)[1]
         return codes, codes[given], items[given], given
-    points = _checked_points(given, "queries")
+    points = _finite_points(given, "queries")
     if points.shape[1] != items.shape[1] or len(points) == 0:
-        raise ValueError(
-            f"queries: got shape {points.shape}, expected (at least 1, {items.shape[1]}) as in the database"
-        )
-    if query_labels is None:
-        raise ValueError("query_labels: missing; needed for queries apart from the database")
+        raise ValueError(f"queries: got shape {points.shape}, expected (at least 1, {items.shape[1]})")
     query_names = np.asarray(query_labels)
     if query_names.shape != (len(points),):
-        raise ValueError(f"query_labels: got shape {query_names.shape}, expected ({len(points)},)")
+        raise ValueError(f"query_labels: got shape {query_names.shape}, expected ({len(points)},), one for each query")
     kinds = {names.dtype.kind, query_names.dtype.kind}
     if kinds & set("US") and kinds - set("USO"):  # numpy would turn numbers into text
         raise ValueError(f"query_labels: got {query_names.dtype}, but the database's labels are {names.dtype}")
     codes = np.unique(np.concatenate([names, query_names]), return_inverse=True)[1]
     return codes[: len(items)], codes[len(items) :], points, None
-
-
-def _checked_cutoffs(k: ArrayLike) -> np.ndarray:
-    cutoffs = np.atleast_1d(np.asarray(k))
-    if cutoffs.ndim != 1 or cutoffs.size == 0 or cutoffs.dtype.kind not in "iu" or np.any(cutoffs < 1):
-        raise ValueError(f"k: got {k!r}, expected an integer >= 1 or a 1-D array of them")
-    return cutoffs.astype(np.int64)

@@ -29,6 +29,7 @@ from nearer.losses import Loss, loss_with
 from nearer.metrics import fit_answer_law
 from nearer.metrics.answer_law import log_odds
 from nearer.metrics.on_map import comparisons_on_map
+from nearer.metrics.procrustes import mirrored
 from nearer.notebook import data_frame
 from nearer.objective import block_bounds, in_order, resolve_jobs
 from nearer.registry import WITH_MODEL
@@ -358,9 +359,7 @@ class IndividualEmbedding(BaseEstimator):
         X = X - X[seen].mean(axis=0)
         order = np.argsort(-X[seen].var(axis=0), kind="stable")
         X, W = X[:, order], W[:, order]
-        farthest = np.abs(np.where(seen[:, None], X, 0.0)).argmax(axis=0)
-        X = X * np.where(X[farthest, np.arange(X.shape[1])] < 0, -1.0, 1.0)
-        self.embedding_ = np.where(seen[:, None], X, np.nan)
+        self.embedding_ = mirrored(np.where(seen[:, None], X, np.nan))
         self.weights_ = np.ascontiguousarray(W)
 
     def weights_of(self, participant: str | int) -> np.ndarray:
