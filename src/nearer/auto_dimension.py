@@ -21,8 +21,6 @@ from nearer.solvers.guide import main_axes
 from nearer.solvers.lbfgs import Descent, descend
 from nearer.solvers.sgd import adaptive_start
 
-__all__ = ["Evidence", "choose_components", "held_out_ratios", "weigh"]
-
 # A larger dimension is taken if it makes held-out answers likelier by more than this many standard errors, and
 # satisfies more of them. A dimension too many does worse, so little is needed.
 _BETTER = 1.0

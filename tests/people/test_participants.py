@@ -195,7 +195,7 @@ def test_a_question_that_shows_its_anchor_is_an_attention_check(study):
         ({"max_same_side": 90}, "max_same_side: got 90, expected a share from 0 to 1"),
         ({"min_answers": True}, "min_answers: got True"),
         ({"better_than_chance": 2}, "expected true, false, or a level"),
-        ({"catch_passed": 0.8}, "attention checks and their correct answers are not known"),
+        ({"catch_passed": 0.8}, "catch_passed cannot be applied"),
         ({"min_answers": 1000}, "nobody is left"),
         (7, "expected rules by name"),
     ],

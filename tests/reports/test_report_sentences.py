@@ -34,7 +34,7 @@ from nearer.reports.sentences import (
     violations_sentence,
 )
 from nearer.selection import Evaluation
-from nearer.selection.dimension import _selection
+from nearer.selection.dimension import selection_of
 from nearer.selection.evaluate import Judgement
 
 
@@ -267,8 +267,8 @@ def test_the_bound_of_the_ceiling_holds():
 
 def test_a_part_of_a_cross_validation_is_told_as_a_part():
     nan = np.nan
-    table = np.array([[[0.8, 0.9, nan], [0.7, nan, nan], [nan] * 3]] * 3)
-    found = _selection(np.array([1, 2, 3]), table, None, None, (), ("interrupted",))
+    table = np.array([[[0.8, 0.9, nan], [0.7, nan, nan], [nan] * 3]] * 2)
+    found = selection_of(np.array([1, 2, 3]), table)
     assert dimension_lines(found).splitlines() == [
         "dimensions   held-out answers satisfied",
         "         1   75.0 % ± 5.0   (2 of 3 folds)",

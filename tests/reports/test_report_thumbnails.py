@@ -29,7 +29,7 @@ def test_pictures_are_found_by_name_and_shrunk(tmp_path):
     picture(tmp_path / "clear.png", colour=(1, 2, 3, 0), mode="RGBA")
     picture(tmp_path / f"{unicodedata.normalize('NFD', 'éa')}.png")
     (tmp_path / "notes.txt").write_text("not a picture")
-    with pytest.warns(InputWarning, match=r"bird, \.\./dog$"):
+    with pytest.warns(InputWarning, match=r"bird, \.\./dog"):
         found = load_thumbnails(tmp_path, ["dog", "a cat", "bird", "clear", "éa", "../dog"])
     assert sorted(found.uris) == [0, 1, 3, 4]
     head, image = decode(found.uris[1])

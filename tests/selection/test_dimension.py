@@ -37,7 +37,7 @@ def judge(better, chosen, accuracy=0.8, n_answers=10_000):
     found = None if better is None else evidence(better, chosen)
     dims = np.array([chosen]) if found is None else found.dims
     table = np.full((5, len(dims)), accuracy) + np.linspace(-0.01, 0.01, 5)[:, None]
-    return judge_dimension(dims, np.stack([table] * 3), found, n_objects=20, n_answers=n_answers)
+    return judge_dimension(dims, np.stack([table] * 2), found, n_objects=20, n_answers=n_answers)
 
 
 def test_it_is_decisive_where_smaller_and_larger_dimensions_are_ruled_out():
@@ -97,7 +97,7 @@ def test_the_true_dimension_is_found_in_noisy_answers(true):
     found = cross_validate_dimensions(OrdinalEmbedding(), noisy(30, true, 2500 * true), range(1, 6), random_state=0)
     assert found.chosen == true
     assert true in found.candidates
-    assert (found.fold_train_accuracy.shape, found.fold_log_loss.shape) == ((5, 5), (5, 5))
+    assert found.fold_log_loss.shape == (5, 5)
     assert np.isfinite(found.fold_log_loss).all()
 
 

@@ -18,8 +18,6 @@ from nearer.people.individual import metric_scores, sums_of, units_of
 from nearer.placement import filled
 from nearer.registry import WITH_MODEL
 
-__all__ = ["Difference", "differ"]
-
 
 @dataclass(frozen=True)
 class Difference:

@@ -21,26 +21,16 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["ExclusionRules", "Exclusions", "exclude"]
-
 _LEVEL = 0.05  # of better_than_chance = true
 
 
-# Rule -> the column of the table, how a value breaks it, that in words (fractions in percent), the error if none.
-_RULES: dict[str, tuple[str, Callable[[Any, Any], Any], str, str]] = {
-    "min_answers": ("answers", operator.lt, "gave fewer than {:,} answers", "nobody answered"),
-    "min_seconds": (
-        "seconds", operator.lt, "took less than {:g} s for an answer (median)", "response times are not known",
-    ),
-    "max_same_side": (
-        "same_side", operator.gt, "chose the same side in more than {:g} % of answers",
-        "which side was chosen is not known",
-    ),
-    "catch_passed": (
-        "catch_passed", operator.lt, "passed fewer than {:g} % of attention checks",
-        "attention checks and their correct answers are not known",
-    ),
-}  # fmt: skip
+# Rule -> the column of the table, how a value breaks it, and that in words (fractions in percent).
+_RULES: dict[str, tuple[str, Callable[[Any, Any], Any], str]] = {
+    "min_answers": ("answers", operator.lt, "gave fewer than {:,} answers"),
+    "min_seconds": ("seconds", operator.lt, "took less than {:g} s for an answer (median)"),
+    "max_same_side": ("same_side", operator.gt, "chose the same side in more than {:g} % of answers"),
+    "catch_passed": ("catch_passed", operator.lt, "passed fewer than {:g} % of attention checks"),
+}
 
 
 @dataclass(frozen=True)
@@ -120,15 +110,14 @@ class ExclusionRules:
     def broken(self, table: ParticipantTable) -> dict[str, np.ndarray]:
         """Who breaks each rule: its words -> bool (n_people,). Somebody whose value is not known breaks none."""
         found: dict[str, np.ndarray] = {}
-        for name, (column, breaks, form, lacking) in _RULES.items():
+        for name, (column, breaks, form) in _RULES.items():
             limit, values = getattr(self, name), getattr(table, column)
             if limit is None:
                 continue
-            words = form.format(100 * limit if column in FRACTIONS else limit)
             if values is None or not np.isfinite(values.astype(float)).any():
-                raise ValueError(f"rules: {lacking}, so {words.partition(' ')[2] or words!r} cannot be applied")
+                raise ValueError(f"rules: {name} cannot be applied: the column {column} of the table is not known")
             with np.errstate(invalid="ignore"):
-                found[words] = breaks(values, limit)
+                found[form.format(100 * limit if column in FRACTIONS else limit)] = breaks(values, limit)
         if self.level is not None:
             words = f"agreed with the others no better than chance (level {self.level:g})"
             found[words] = ~(table.p_chance < self.level)

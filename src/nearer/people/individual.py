@@ -34,8 +34,6 @@ from nearer.notebook import data_frame
 from nearer.objective import block_bounds, in_order, resolve_jobs
 from nearer.registry import WITH_MODEL
 
-__all__ = ["IndividualEmbedding", "SpreadChoice", "metric_scores", "places_within", "sums_of", "units_of"]
-
 # Standard deviations of the weights that are tried; 0 is the group's map.
 SPREADS = (0.0, 0.1, 0.2, 0.35, 0.6, 1.0, 1.7)
 # Weights from 50 answers are much better than from 33, so folds are small. With many answers, some folds suffice.

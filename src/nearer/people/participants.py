@@ -23,8 +23,6 @@ from nearer.notebook import data_frame, html_table
 from nearer.people.individual import places_within
 from nearer.refits import quiet_map, template
 
-__all__ = ["FRACTIONS", "ParticipantTable", "participants", "shown_cells"]
-
 _DROP = 1.92  # half of chi-square(1) at 95 %: how far the log-likelihood may fall within the interval
 _SHOWN = 10
 
@@ -66,27 +64,23 @@ class ParticipantTable:
         """The same as a pandas DataFrame, one row for each person."""
         return data_frame(self.table())
 
-    def shown(self, n_rows: int | None = None) -> dict[str, list[str]]:
-        """Cells for reading, of the first `n_rows`: rounded, "" where something is not known."""
-        return shown_cells(self.table(), n_rows)
-
     def __str__(self) -> str:
-        return _aligned(self.shown())
+        return _aligned(shown_cells(self.table()))
 
     def __repr__(self) -> str:
         more = f"\n... and {len(self) - _SHOWN:,} more" if len(self) > _SHOWN else ""
-        return f"{len(self):,} people, the most doubtful first\n{_aligned(self.shown(_SHOWN))}{more}"
+        return f"{len(self):,} people, the most doubtful first\n{_aligned(shown_cells(self.table(), _SHOWN))}{more}"
 
     def _repr_html_(self) -> str:
         more = f" ({_SHOWN} of {len(self):,})" if len(self) > _SHOWN else ""
-        return html_table(self.shown(_SHOWN), f"People, the most doubtful first{more}")
+        return html_table(shown_cells(self.table(), _SHOWN), f"People, the most doubtful first{more}")
 
 
 FRACTIONS = ("first", "same_side", "repeats_alike", "catch_passed", "agreement", "guesses")
 
 
 def shown_cells(table: Mapping[str, Sequence[Any]], n_rows: int | None = None) -> dict[str, list[str]]:
-    """Cells of a table of people for reading: rounded, "" where something is not known."""
+    """Cells of a table of people, rounded for reading, of the first `n_rows`; "" where something is not known."""
     left_out = {"guesses_low", "guesses_high", *([] if any(table["repeats"]) else ["repeats", "repeats_alike"])}
     cells = {
         name: [_cell(name, value) for value in values[:n_rows]]

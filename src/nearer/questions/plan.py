@@ -17,8 +17,6 @@ from nearer.questions.simulate import Crowd, simulate_study
 from nearer.refits import quiet_map
 from nearer.selection.thresholds import n_d_log_n
 
-__all__ = ["Plan", "plan_study"]
-
 # Sizes of study, in units of n d log2 n answers, tried until all runs have reached the target.
 _TIMES = (0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 9.0)
 _N_QUESTIONS = 4000

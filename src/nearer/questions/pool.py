@@ -11,8 +11,6 @@ import numpy as np
 from nearer.data.coded import distinct
 from nearer.registry import SUGGESTED
 
-__all__ = ["Pool", "check_kind"]
-
 
 def check_kind(kind: str) -> None:
     """Raise if questions of this kind cannot be suggested."""

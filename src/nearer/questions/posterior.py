@@ -10,8 +10,6 @@ from nearer import kernels
 from nearer.metrics.answer_law import DistanceLaw
 from nearer.solvers.multistart import in_threads
 
-__all__ = ["Posterior"]
-
 # Candidates per task of a thread.
 _BLOCK = 8192
 

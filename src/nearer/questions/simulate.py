@@ -24,8 +24,6 @@ from nearer.questions.suggest import State, suggest
 from nearer.refits import gaps_in_the_middle
 from nearer.warning_types import ConvergenceWarning, RepeatedQuestionsWarning, UnseenObjectsWarning
 
-__all__ = ["Crowd", "Recorded", "SimulatedStudy", "simulate_study"]
-
 _LAWS = ("ste", "tste", "ratio")
 _N_TEST = 5000
 

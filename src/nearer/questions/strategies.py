@@ -18,8 +18,6 @@ from nearer.metrics.answer_law import DistanceLaw
 from nearer.questions.pool import Pool
 from nearer.questions.posterior import Posterior
 
-__all__ = ["Balanced", "CrowdKernel", "Predictive", "Random", "Situation", "Strategy", "Uncertainty"]
-
 _TINY = np.finfo(float).tiny
 # Candidates scored per round; candidates scored again after each choice; random questions that stand for all.
 _CANDIDATES = 20_000

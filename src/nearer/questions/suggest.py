@@ -28,8 +28,6 @@ from nearer.registry import STRATEGIES
 from nearer.selection.thresholds import n_d_log_n
 from nearer.warning_types import RepeatedQuestionsWarning
 
-__all__ = ["Questions", "State", "suggest"]
-
 _NONE = np.zeros((0, 3), dtype=np.int32)
 # Fraction of the answers held out to fit their law, and the fewest answers that allow it.
 _HELD_OUT = 0.25

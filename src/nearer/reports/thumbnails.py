@@ -74,21 +74,19 @@ def load_thumbnails(
                 unreadable.append(f"{fitting[0].name}: not PNG, JPEG, GIF or WebP")
             except Exception as error:  # readers raise many kinds for a damaged file
                 unreadable.append(f"{fitting[0].name}: {str(error)[:80] or type(error).__name__}")
-    told = {f"no picture in {str(root)!r} is named": missing, "several pictures fit, so none is shown:": unclear}
-    for what, names in told.items():
-        if names:
-            warnings.warn(f"images: {what} {listed(names, 5)}", InputWarning, stacklevel=2)
-    notes = [f"Pictures: {len(uris):,} of {len(labels):,} objects."]
     left_out: tuple[tuple[str, int, list[str]], ...] = (
         ("Without a picture of their name in the folder", len(missing), missing),
         ("Not shown, since several pictures fit", len(unclear), unclear),
+        ("Could not be read", len(unreadable), unreadable),
         ("Left out to keep this file small", over, []),
         ("Files of the same name as another, of which the first in the alphabet was taken", doubled, []),
-        ("Could not be read", len(unreadable), unreadable),
     )
+    notes = [f"Pictures: {len(uris):,} of {len(labels):,} objects."]
     for what, number, names in left_out:
         if number:
             notes.append(f"{what}: {number:,}{f' ({listed(names, 5)})' if names else ''}.")
+    if missing or unclear:
+        warnings.warn(f"images: {str(root)!r}: {' '.join(notes)}", InputWarning, stacklevel=2)
     return Thumbnails(uris, notes)
 
 

@@ -1,4 +1,4 @@
-"""Choose the number of dimensions by cross-validation, and say how sure the choice is."""
+"""Choose the number of dimensions by cross-validation, and say how certain the choice is."""
 
 from __future__ import annotations
 
@@ -41,14 +41,17 @@ class DimensionSelection:
     accuracy_se: np.ndarray  # (m,)
     log_loss: np.ndarray  # (m,), mean of -log P[answer]; NaN for a loss without a model
     log_loss_se: np.ndarray  # (m,)
-    fold_accuracy: np.ndarray  # (n_folds, m), as are the next two
-    fold_log_loss: np.ndarray
-    fold_train_accuracy: np.ndarray
+    fold_accuracy: np.ndarray  # (n_folds, m)
+    fold_log_loss: np.ndarray  # (n_folds, m)
     evidence: Evidence | None  # None if a single dimension was tried, or after ctrl-C
     chosen: int | None  # the smallest dimension that no larger one beats, see `Evidence`; None after ctrl-C
     candidates: tuple[int, ...]  # dimensions that the answers do not rule out, the chosen one among them
-    decisive: bool  # whether that is the chosen one alone; `reasons` says why not
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...]  # why the choice is uncertain
+
+    @property
+    def decisive(self) -> bool:
+        """Whether the chosen dimension is the only candidate, and no reason to doubt it was found."""
+        return not self.reasons
 
     @property
     def n_folds(self) -> np.ndarray:
@@ -137,15 +140,14 @@ def cross_validate_dimensions(
     # Random numbers of a map depend on its fold and dimension alone, so that they do not on what else is tried.
     roots = [one.bit_generator.seed_seq for one in rng.spawn(n_folds)]
     judged = len(tried) > 1
-    table = np.full((3, n_folds, len(tried)), np.nan)  # accuracy, log-loss, accuracy on the training answers
+    table = np.full((2, n_folds, len(tried)), np.nan)  # accuracy and log-loss
 
     def run(number: int, train: Comparisons, test: Comparisons, root: Any) -> np.ndarray | None:
         for place, d in enumerate(tried.tolist()):
             start = _generator(root, d)
             fit = fit_best(_as_of_all(base, d, len(train) / len(data)), train, [], base.n_init, start)
-            X = fit.embedding_
-            lost = log_loss(X, test, fit.loss_) if has_model else math.nan
-            table[:, number, place] = comparison_accuracy(X, test), lost, comparison_accuracy(X, train)
+            lost = log_loss(fit.embedding_, test, fit.loss_) if has_model else math.nan
+            table[:, number, place] = comparison_accuracy(fit.embedding_, test), lost
         return held_out_ratios(train, test, tried.tolist(), _generator(root, 0)) if judged else None
 
     try:
@@ -153,7 +155,7 @@ def cross_validate_dimensions(
     except KeyboardInterrupt:
         if np.isnan(table[0]).all():
             raise
-        raise Interrupted(_selection(tried, table, None, None, (), ("interrupted",))) from None
+        raise Interrupted(selection_of(tried, table)) from None
     evidence = None
     if judged:
         rows = np.concatenate(tested)
@@ -167,8 +169,8 @@ def judge_dimension(
 ) -> DimensionSelection:
     """Say which dimensions the answers rule out, and why others are left.
 
-    `table` (3, n_folds, m) holds accuracy, log-loss and training accuracy for each of `dims`, ascending. The number of
-    training answers decides whether another dimension could have been seen at all.
+    `table` (2, n_folds, m) holds accuracy and log-loss. The number of training answers decides whether another
+    dimension could have been seen at all.
     """
     chosen = int(dims[0]) if evidence is None else evidence.chosen
     at = 0 if evidence is None else evidence.place
@@ -198,7 +200,7 @@ def judge_dimension(
         elif evidence.by_larger > -_RULED_OUT_ABOVE:
             candidates.append(int(dims[at + 1]))
             reasons.append(f"{dims[at + 1]} does not predict clearly worse than {chosen}")
-    return _selection(dims, table, evidence, chosen, tuple(candidates), tuple(reasons))
+    return selection_of(dims, table, evidence, chosen, candidates, reasons)
 
 
 def _as_of_all(base: OrdinalEmbedding, d: int, share: float) -> OrdinalEmbedding:
@@ -215,16 +217,17 @@ def _generator(root: Any, key: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, key)))
 
 
-def _selection(
-    dims: np.ndarray, table: np.ndarray, evidence: Evidence | None, chosen: int | None, candidates: tuple[int, ...],
-    reasons: tuple[str, ...],
-) -> DimensionSelection:  # fmt: skip
+def selection_of(
+    dims: np.ndarray,
+    table: np.ndarray,
+    evidence: Evidence | None = None,
+    chosen: int | None = None,
+    candidates: Iterable[int] = (),
+    reasons: Iterable[str] = ("interrupted",),
+) -> DimensionSelection:
     """What was found, with the means over the folds that were finished."""
-    (accuracy, accuracy_se), (lost, lost_se) = map(_mean_and_se, table[:2])
-    return DimensionSelection(
-        dims, accuracy, accuracy_se, lost, lost_se, table[0], table[1], table[2], evidence, chosen, candidates,
-        not reasons, reasons,
-    )  # fmt: skip
+    accuracy, log_loss = map(_mean_and_se, table)
+    return DimensionSelection(dims, *accuracy, *log_loss, *table, evidence, chosen, tuple(candidates), tuple(reasons))
 
 
 def _mean_and_se(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
