@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearer.data.messages import answer_sentence, counted
-from nearer.display import clean_text, group_codes, merge_small_groups, natural_key, shorten, shorten_apart
 from nearer.metrics.agreement import noise_ceiling
 from nearer.reports.sentences import (
     Tried,
@@ -51,13 +49,6 @@ from nearer.selection.evaluate import Judgement
 )
 def test_percent(fraction, text):
     assert percent(fraction) == text
-
-
-def test_count():
-    assert counted(1, "answer") == "1 answer"
-    assert counted(1200.0, "answer") == "1,200 answers"
-    assert counted(1, "person", "people") == "1 person"
-    assert counted(0, "person", "people") == "0 people"
 
 
 def test_headline_prefers_what_was_not_seen():
@@ -136,7 +127,7 @@ BOUNDED = Evaluation(held_out=0.89, ceiling=0.95, ceiling_low=0.89)
             None,
             [GUESSING, BEST + "between 50.0 % and 75.0 %.", "no map can do better"],
         ),
-        # A computation that ended in a poor place is not judged further.
+        # A poor local minimum is not judged further.
         (Evaluation(training=0.694, held_out=0.86), None, [STUCK, UNKNOWN]),
         (Evaluation(training=0.694, held_out=0.86, ceiling=0.95, ceiling_low=0.89), None, [STUCK, RANGE]),
     ],
@@ -176,9 +167,15 @@ def test_no_sentence_contradicts_another(scores, tried):
     text = " ".join(sentences)
     assert len(set(sentences)) == len(sentences)
     # One verdict at most, and none that the figures deny.
-    verdicts = ("as good as the answers allow", "short of that", "to be explained", "can do better", "poor place")
+    verdicts = (
+        "as good as the answers allow",
+        "short of that",
+        "to be explained",
+        "can do better",
+        "poor local minimum",
+    )
     assert sum(verdict in text for verdict in verdicts) <= 1
-    if "as good as the answers allow" in text:
+    if GOOD in text:
         assert scores.held_out >= (scores.ceiling if scores.ceiling_low is None else scores.ceiling_low)
         assert "guessing" not in text
         assert "points more than" not in text
@@ -193,10 +190,10 @@ def test_no_sentence_contradicts_another(scores, tried):
         assert tried.chosen_accuracy > tried.shown_accuracy - 0.01
     if "more than one of" in text:
         assert ("no more" in text) == (tried.chosen_accuracy <= tried.shown_accuracy)
-    if "poor place" in text:
+    if "poor local minimum" in text:
         assert "it has not seen" not in text
         assert "clearly better than new ones" not in text
-    if "too few to tell how far people agree" in text:
+    if "too few to estimate how far people agree" in text:
         assert not any(verdict in text for verdict in verdicts[:4])
         assert "majority" not in text
     if "not fully consistent" in text:
@@ -269,13 +266,11 @@ def test_a_part_of_a_cross_validation_is_told_as_a_part():
     nan = np.nan
     table = np.array([[[0.8, 0.9, nan], [0.7, nan, nan], [nan] * 3]] * 2)
     found = selection_of(np.array([1, 2, 3]), table)
-    assert dimension_lines(found).splitlines() == [
-        "dimensions   held-out answers satisfied",
-        "         1   75.0 % ± 5.0   (2 of 3 folds)",
-        "         2   90.0 %   (1 of 3 folds)",
-        "         3   unknown   (0 of 3 folds)",
-        "interrupted: 3 of 9 maps were judged, none is chosen",
-    ]
+    lines = dimension_lines(found).splitlines()
+    assert [line.split(maxsplit=1)[1] for line in lines[1:4]] == [
+        "75.0 % ± 5.0   (2 of 3 folds)", "90.0 %   (1 of 3 folds)", "unknown   (0 of 3 folds)",
+    ]  # fmt: skip
+    assert "3 of 9 maps" in lines[4]
 
 
 @pytest.mark.parametrize(
@@ -287,72 +282,6 @@ def test_scores_are_checked(value, message):
         Evaluation(**value)
 
 
-@pytest.mark.parametrize(
-    ("given", "shown"),
-    [
-        ("a\nb", "a↵b"),
-        ("a\r\nb", "a↵b"),
-        ("a\u2028b", "a↵b"),
-        ("a\tb", "a→b"),
-        ("a\x00b\x1b", "a\ufffdb\ufffd"),
-        ("\ud800", "\ufffd"),
-        ("\u202eevil", "\ufffdevil"),
-        ("👩‍👩‍👧 שלום", "👩‍👩‍👧 שלום"),
-        (7, "7"),
-    ],
-)
-def test_clean_text(given, shown):
-    assert clean_text(given) == shown
-
-
-def test_shorten():
-    assert shorten("abcdef", 6) == "abcdef"
-    assert shorten("abcdefg", 6) == "abcde…"
-
-
-def test_long_names_are_cut_where_they_differ():
-    common = "the same long beginning of a name, "
-    names = ["short", common + "first of all", common + "second of all", "x" * 30, common + "first of none"]
-    cut = shorten_apart(names, 24)
-    assert cut[0] == "short"
-    assert cut[1] == "the same…all"
-    assert cut[2] == "the same…second of all"
-    assert cut[3] == "x" * 23 + "…"
-    assert cut[4] == "the same…none"
-    assert shorten_apart([], 24) == []
-    # Names that are the same stay the same.
-    assert shorten_apart(["y" * 30, "y" * 30], 24) == ["y" * 23 + "…"] * 2
-
-
-@given(st.lists(st.text("ab ", min_size=0, max_size=40), max_size=12))
-def test_cut_names_are_short_and_tell_apart_what_they_can(names):
-    cut = shorten_apart(names, 12)
-    assert all(len(text) <= 12 for text in cut)
-    assert all(text == name for text, name in zip(cut, names) if len(name) <= 12)
-    heads = [shorten(name, 12) for name in names]
-    assert len(set(cut)) >= len(set(heads))
-
-
-def test_groups_that_cannot_be_told_apart_are_one():
-    codes, names = group_codes([*"aabbcd", None], 7)
-    merged, shown, other = merge_small_groups(codes, names, 3)
-    assert shown == ["a", "b", "other (2 groups)"]
-    assert merged.tolist() == [0, 0, 1, 1, 2, 2, -1]
-    assert other == 2
-    assert merge_small_groups(codes, names, 4)[1:] == (names, None)
-
-
-def test_natural_order():
-    assert sorted(["g10", "g2", "G1", "a"], key=natural_key) == ["a", "G1", "g2", "g10"]
-    assert sorted(["10", "9", "x"], key=natural_key) == ["9", "10", "x"]
-
-
-def test_group_codes():
-    codes, names = group_codes(["b10", "b9", None, float("nan"), "", "b9"], 6)
-    assert names == ["b9", "b10"]
-    assert codes.tolist() == [1, 0, -1, -1, -1, 0]
-
-
 HELD_OUT = {"held_out": 0.912, "held_out_low": 0.8842, "held_out_high": 0.9398, "fold_accuracy": (0.912,) * 5}
 
 
@@ -360,61 +289,33 @@ HELD_OUT = {"held_out": 0.912, "held_out_low": 0.8842, "held_out_high": 0.9398, 
     ("sentence", "said"),
     [
         (interval(0.881, 0.93), "88.1 to 93.0 %"),
-        (map_sentence(1, 1), "1 object. Objects close to each other on the line were judged similar."),
-        (map_sentence(1200, 2)[:14], "1,200 objects."),
-        (map_sentence(5, 7, [0.3, 0.2, 0.1])[-38:], "The first two hold 50 % of its spread."),
-        (few_answers_sentence(1, 2)[:46], "Hollow: 1 object that is in fewer than 3 quest"),
-        (few_answers_sentence(4, 1)[:52], "Hollow: 4 objects that are in fewer than 2 questions"),
-        (dimensions_sentence(1, 1)[102:129], "The ring marks 1 dimension,"),
-        (dimensions_sentence(4, 2)[102:130], "The ring marks 4 dimensions,"),
-        (dimensions_sentence(None, 2, is_partial=True)[102:134], "The computation was interrupted:"),
         (points(0.001), "less than 1 point"),
         (points(0.012), "1 point"),
-        (points(0.081), "8 points"),
-        (violations_sentence(0, 1, 0), "The map contradicts 0 of 1 answer."),
+        (map_sentence(1, 1), "1 object. "),
+        (map_sentence(5, 7, [0.3, 0.2, 0.1]), "The first two hold 50 % of its spread."),
+        (few_answers_sentence(1, 2), "1 object that is in fewer than 3 questions"),
+        (dimensions_sentence(None, 2, is_partial=True), "interrupted"),
+        (violations_sentence(1200.0, 3400.0, 1.0), "1,200 of 3,400 answers. 1 more concerns objects without"),
+        (violations_sentence(3, 10, 0, 0.215), "3 of 10 answers, 21.5 % by weight."),
         (
-            violations_sentence(1200.0, 3400.0, 1.0),
-            "The map contradicts 1,200 of 3,400 answers. 1 more concerns objects without a position.",
+            data_sentence({"n_answers": 9300.0, "n_questions": 1, "n_objects": 40, "participants": [{}]}),
+            "9,300 answers to 1 question about 40 objects, by 1 person",
         ),
-        (violations_sentence(3, 10, 0, 0.215), "The map contradicts 3 of 10 answers, 21.5 % by weight."),
-        (
-            data_sentence({"n_answers": 1.0, "n_questions": 1, "n_objects": 3, "participants": [{}]}),
-            "1 answer to 1 question about 3 objects, by 1 person",
-        ),
-        (
-            data_sentence({"n_answers": 9300.0, "n_questions": 1200, "n_objects": 40, "participants": None}),
-            "9,300 answers to 1,200 questions about 40 objects",
-        ),
-        (answer_sentence(["a", "b", "c"]), "a is nearer to b than to c"),
-        (answer_sentence(["a", "b", "c", "{}"]), "a and b are nearer to each other than c and {}"),
-        (distances_sentence(2.0, 1.0, 4.0), "2 times as far (50 against 25 % of the map's width)"),
-        (distances_sentence(1.0, 1.0, 4.0), "equally far (25 against 25 % of the map's width)"),
-        (distances_sentence(1.0, 0.0, 4.0), "much farther (25 against 0 % of the map's width)"),
-        (distances_sentence(0.0, 0.0, 0.0), "equally far (0 against 0 % of the map's width)"),
-        (scores_line(Evaluation()), ""),
-        (
-            scores_line(Evaluation(0.99999, **HELD_OUT)),
-            "over 99.9 % of the answers satisfied; 91.2 % of held-out answers (5-fold cross-validation, 95 % interval "
-            "88.4 to 94.0 %)",
-        ),
+        (distances_sentence(2.0, 1.0, 4.0), "2 times as far (50 against 25 % of"),
+        (distances_sentence(1.0, 1.0, 4.0), "equally far (25 against 25 %"),
+        (distances_sentence(1.0, 0.0, 4.0), "much farther (25 against 0 %"),
+        (distances_sentence(0.0, 0.0, 0.0), "equally far (0 against 0 %"),
+        (scores_line(Evaluation(0.99999, **HELD_OUT)), "over 99.9 % of the answers satisfied; 91.2 % of held-out"),
+        (scores_line(Evaluation(0.99999, **HELD_OUT)), "(5-fold cross-validation, 95 % interval 88.4 to 94.0 %)"),
         (judgement_lines(Judgement(1.0, 1, 1)), "100 % satisfied: 1 of 1 comparison"),
-        (
-            judgement_lines(Judgement(0.875, 3, 2, 1600.0, 1400.0, True)),
-            "87.5 % satisfied: 1,400 of 1,600 answers, the votes on 3 comparisons",
-        ),
-        (
-            judgement_lines(Judgement(0.75, 3, 2, 2.0, 1.5, False)),
-            "75.0 % satisfied: 1.5 of 2.0 by weight, 2 of 3 comparisons without weights",
-        ),
-        (
-            judgement_lines(Judgement(1.0, 3000, 3000, loss="ste", log_loss=0.25, calibration_error=0.03)),
-            "100 % satisfied: 3,000 of 3,000 comparisons\nlog-loss 0.2500 (guessing: 0.6931); probabilities are off by "
-            "3.0 % on average",
-        ),
+        (judgement_lines(Judgement(0.875, 3, 2, 1600.0, 1400.0, True)), "1,400 of 1,600 answers, the votes on 3"),
+        (judgement_lines(Judgement(0.75, 3, 2, 2.0, 1.5, False)), "1.5 of 2.0 by weight, 2 of 3 comparisons"),
+        (judgement_lines(Judgement(1.0, 3, 3, None, None, None, "ste", 0.25, 0.03)), "log-loss 0.2500"),
+        (reliability_sentence([0.9, 0.1, 0.0]), "3 people seems to guess; 1 do so more often than not"),
     ],
 )
 def test_figures_become_sentences(sentence, said):
-    assert sentence == said
+    assert said in sentence
 
 
 def test_people_sentences():
@@ -422,18 +323,11 @@ def test_people_sentences():
         "participant": ["a", "b", "c"], "answers": [40, 60, 50], "agreement": [0.5, 0.9, float("nan")],
         "p_chance": [0.4, 0.001, None],
     }  # fmt: skip
-    assert people_sentences(people) == [
-        "3 people gave 40 to 60 answers each.",
-        "Each was held to a map made without them: they agree with it in 90.0 % of answers (median; 50.0 % to 90.0 %).",
-        "2 people cannot be distinguished from somebody who only guesses. Nobody was left out for that.",
-    ]
+    answers, agreement, guessing = people_sentences(people)
+    assert "3 people gave 40 to 60 answers" in answers
+    assert "90.0 % of answers (median; 50.0 % to 90.0 %)" in agreement
+    assert guessing.startswith("2 people")
     people |= {"answers": [40, 40, 40], "agreement": [None] * 3, "p_chance": [0.01] * 3}
-    assert people_sentences(people) == [
-        "3 people gave 40 answers each.",
-        "All agree with it better than somebody who only guesses.",
-    ]
-
-
-def test_reliability_sentence():
-    told = "answers weighed by how often each of 3 people seems to guess; 1 do so more often than not"
-    assert reliability_sentence([0.9, 0.1, 0.0]) == told
+    answers, guessing = people_sentences(people)
+    assert "gave 40 answers" in answers
+    assert guessing.startswith("All")

@@ -226,8 +226,9 @@ def selection_of(
     reasons: Iterable[str] = ("interrupted",),
 ) -> DimensionSelection:
     """What was found, with the means over the folds that were finished."""
-    accuracy, log_loss = map(_mean_and_se, table)
-    return DimensionSelection(dims, *accuracy, *log_loss, *table, evidence, chosen, tuple(candidates), tuple(reasons))
+    (accuracy, accuracy_se), (lost, lost_se) = map(_mean_and_se, table)
+    means = (accuracy, accuracy_se, lost, lost_se)
+    return DimensionSelection(dims, *means, table[0], table[1], evidence, chosen, tuple(candidates), tuple(reasons))
 
 
 def _mean_and_se(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
