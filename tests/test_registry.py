@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
-import sys
 
 import pytest
 
@@ -32,11 +30,3 @@ def test_formats_have_endings_of_their_own():
     endings = [ending for entry in registry.FORMATS.values() for ending in entry.endings]
     assert len(set(endings)) == len(endings)
     assert set(registry.WRITTEN) <= set(endings)
-
-
-def test_help_with_all_choices_loads_no_numpy():
-    code = (
-        "import sys\nfrom nearer.cli.app import cli\nfor command in ('fit', 'suggest', 'plan'):\n"
-        "    cli([command, '--help'], standalone_mode=False)\nsys.exit('numpy' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL).returncode == 0

@@ -91,28 +91,11 @@ def test_completion_prints_a_script(nearer, shell):
     assert f"_NEARER_COMPLETE={shell}_complete" in called.out
 
 
-def test_completion_completes_options():
-    from click.shell_completion import ShellComplete
-
-    items = ShellComplete(cli, {}, "nearer", "_NEARER_COMPLETE").get_completions(["fit", "--loss"], "t")
-    assert [item.value for item in items] == ["tste"]
-
-
 def test_errors_are_one_line_with_code_2_or_raised_with_debug(nearer):
     called = nearer("check", "nowhere.csv")
     assert (called.code, called.out) == (2, "")
     assert called.err == "nearer check: nowhere.csv: no such file\n"
     assert isinstance(nearer("check", "nowhere.csv", "--debug").exception, FileFormatError)
-
-
-def test_interrupt_outside_a_fit_gives_130(nearer, monkeypatch, answers):
-    def interrupted(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("nearer.io.read_comparisons", interrupted)
-    called = nearer("check", "answers.csv")
-    assert called.code == 130
-    assert called.err == "nearer check: interrupted; nothing more was written\n"
 
 
 def test_broken_pipe_is_no_traceback(answers):

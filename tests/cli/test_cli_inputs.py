@@ -172,18 +172,6 @@ def test_describe_fills_in_what_is_understood(nearer, answers, tmp_path):
     assert nearer("check", "answers.csv").code == 0
 
 
-def test_describe_turns_options_into_a_file(nearer, keys, tmp_path):
-    assert nearer("describe", "keys.csv", *COLUMNS, *ANSWERS, "--where", "task=test", "-o").code == 0
-    assert nearer("convert", "keys.csv", "o.csv", "--json").json["n_comparisons"] == 2
-
-
-def test_describe_text_without_a_header(nearer, tmp_path):
-    (tmp_path / "t.txt").write_text("1 5 7\n2 3 1\n1 2 3\n")
-    assert nearer("describe", "t.txt", "-o").code == 0
-    complete(tmp_path / "t.layout.toml", anchor=3, near=2, far=1)
-    assert nearer("convert", "t.txt", "o.csv", "--json").json["n_comparisons"] == 3
-
-
 @pytest.mark.data
 def test_describe_a_real_survey(nearer, tmp_path):
     folder = os.environ.get("NEARER_DATA")

@@ -17,7 +17,6 @@ from numba.core import config
 
 from nearer import kernels
 from nearer.cli.interrupt import Interrupt
-from nearer.cli.output import Say
 from nearer.cli.progress import Watch
 from nearer.coordinates import read_embedding
 from nearer.solvers.checkpoint import Checkpoint
@@ -244,18 +243,6 @@ def test_ctrl_c_while_writing_leaves_nothing(nearer, answers, tmp_path, tree, mo
     assert tree(tmp_path) == ["answers.csv"]
 
 
-def test_the_first_is_noted_and_the_second_raises(capsys):
-    interrupt = Interrupt(Say(as_json=False, quiet=False).note)
-    before = signal.getsignal(signal.SIGINT)
-    with interrupt.deferred():
-        signal.raise_signal(signal.SIGINT)
-        assert interrupt.pressed
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before
-    assert capsys.readouterr().err.count("press ctrl-C again to give up") == 1
-
-
 def test_twice_stops_a_fit_at_once(nearer, answers, tmp_path, tree, monkeypatch):
     calls = []
     real = Watch.__call__
@@ -309,12 +296,6 @@ def test_progress_on_a_terminal(answers, tmp_path):
     text = shown.decode("utf-8", "replace")
     for word in ("epoch ", "objective ", "error ", " s left"):
         assert word in text
-
-
-def test_no_progress_bar_without_a_terminal(capsys):
-    watch = Watch(Say(as_json=False, quiet=False), Interrupt(Say(as_json=False, quiet=True).note))
-    with watch.showing():
-        assert not watch.shows
 
 
 _DROPPED = """

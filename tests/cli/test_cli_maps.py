@@ -132,29 +132,12 @@ def test_place_on_coordinates_and_whole_map(nearer, files):
     np.testing.assert_array_equal(after[:11], before)
 
 
-def test_places_on_coordinates_come_again(nearer, files):
-    """One answer leaves an object many places: which of them depends on the starts."""
-    (files / "one.csv").write_text("anchor,near,far\nnew,obj03,obj05\n")
-    options = ("place", "out/embedding.csv", "one.csv", "--loss", "tste", "--json")
-    first, again, other = nearer(*options), nearer(*options), nearer(*options, "--random-state", 7)
-    assert first.json == again.json
-    assert first.json["random_state"] == 0
-    assert other.json["random_state"] == 7
-    assert first.json["positions"] != other.json["positions"]
-
-
 def test_printed_positions_are_data_to_the_letter(nearer, tmp_path):
     write_embedding(tmp_path / "m.csv", np.array([[0.0], [1.0], [3.0]]), ["a", "b", "c"])
     (tmp_path / "new.csv").write_text('anchor,near,far\n"=\x1b,",a,c\n')
     called = nearer("place", "m.csv", "new.csv", "--loss", "tste", "-q")
     assert called.code == 0
     assert called.out.startswith('label,x1\n"\'=\x1b,",')
-
-
-def test_place_without_new_objects_is_refused(nearer, files):
-    called = nearer("place", "out", "known.csv", "-q")
-    assert called.code == 2
-    assert called.err.startswith("nearer place: none of the")
 
 
 def test_map_learns_from_features(nearer, files, points):
@@ -209,27 +192,15 @@ def test_map_refuses(nearer, tmp_path, rows, told):
     assert f"nearer map: f.csv{told}" in called.err
 
 
-def test_features_are_matched_by_name_or_refused(nearer, tmp_path, points):
+def test_features_are_matched_by_name_in_any_order(nearer, tmp_path, points):
     write_embedding(tmp_path / "m.csv", points)
     rows = [f"{number},{a!r},{b!r}\n" for number, (a, b) in enumerate(np.vstack([points, [[0.1, 0.2]]]).tolist())]
-    options = ("--gamma", 1, "--alpha", 1e-6, "-q")
-    (tmp_path / "f.csv").write_text("".join(["item,f1,f2\n", *rows]))
-    in_order = nearer("map", "m.csv", "f.csv", *options)
-    (tmp_path / "f.csv").write_text("".join(["item,f1,f2\n", *rows[::-1]]))
-    turned = nearer("map", "m.csv", "f.csv", *options)
-    assert in_order.code == turned.code == 0
-    found = [[float(cell) for cell in called.out.splitlines()[1].split(",")] for called in (in_order, turned)]
+    found = []
+    for order in (rows, rows[::-1]):
+        (tmp_path / "f.csv").write_text("".join(["item,f1,f2\n", *order]))
+        called = nearer("map", "m.csv", "f.csv", "--gamma", 1, "--alpha", 1e-6, "-q")
+        found.append([float(cell) for cell in called.out.splitlines()[1].split(",")])
     np.testing.assert_allclose(*found, rtol=1e-6)
-    counted_from_one = [f"{number + 1},{row.partition(',')[2]}" for number, row in enumerate(rows)]
-    (tmp_path / "f.csv").write_text("".join(["item,f1,f2\n", *counted_from_one]))
-    refused = nearer("map", "m.csv", "f.csv", *options)
-    assert refused.code == 2
-    assert "f.csv: counts its objects from 1 to 13" in refused.err
-    write_embedding(tmp_path / "m.csv", points[:3], ["apple", "fig", "lime"], force=True)
-    (tmp_path / "f.csv").write_text("label,f1\nfig,1\napple,2\nLime,3\n")
-    assert nearer("map", "m.csv", "f.csv", *options).out.splitlines()[1].startswith("Lime,")
-    (tmp_path / "f.csv").write_text("fig,1\napple,2\nLime,3\n")  # without names of columns
-    assert nearer("map", "m.csv", "f.csv", *options).code == 2
 
 
 @pytest.mark.parametrize("what", ["map", "convergence", "steps", "calibration"])
@@ -283,8 +254,7 @@ def grouped(nearer, tmp_path, monkeypatch):
     "text",
     [
         "label,group\napple,A\nfig,B\nkiwi,A\nlime,B\n",
-        "group,label\nB,lime\nA,apple\nB,fig\nA,kiwi\n",
-        "label,price,group\napple,1,A\nfig,2,B\nkiwi,3,A\nlime,4,B\n",
+        "group,price,label\nB,4,lime\nA,1,apple\nB,2,fig\nA,3,kiwi\n",
         "Name;Class\napple;A\nfig;B\nkiwi;A\nlime;B\n",
     ],
 )
@@ -305,13 +275,8 @@ def test_groups_that_do_not_match_are_named_in_a_warning(grouped):
     ("text", "path"),
     [
         ("label,price,colour\napple,1,red\n", "m.csv"),
-        ("apple,A\nfig,B\nkiwi,A\nlime,B\n", "m.csv"),
-        ("id,name,group\n4,apple,A\n3,fig,B\n", "m.csv"),
         ("label,group\n1,A\n2,B\n3,A\n4,B\n", "n.csv"),
-        ("0,3\n1,2\n2,1\n3,0\n", "n.csv"),
         ("label,group\napple,A\napple,B\n", "m.csv"),
-        ("label,group\napple,A\n,B\n", "m.csv"),
-        ('label,group\n"apple,A\nfig,B\n', "m.csv"),
         ("label,group\nplum,A\n", "m.csv"),
     ],
 )

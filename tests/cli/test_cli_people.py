@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -47,21 +46,6 @@ def test_people_are_listed_and_left_out_by_rules(people, nearer, tmp_path):
     left = read_comparisons(tmp_path / "kept.csv").comparisons
     assert sorted(set(left.participants)) == [f"p{number}" for number in range(1, 9)]
     assert left.answers.seconds is not None
-
-
-def test_n_jobs_reaches_the_folds(people, nearer, monkeypatch):
-    asked = []
-    participants_module = sys.modules["nearer.people.participants"]
-    side_by_side = participants_module.quiet_map
-
-    def record(task, n_jobs, *given):
-        asked.append(n_jobs)
-        return side_by_side(task, n_jobs, *given)
-
-    monkeypatch.setattr(participants_module, "quiet_map", record)
-    one, two = (nearer("people", people, "--cv", 3, "--n-jobs", jobs) for jobs in (1, 2))
-    assert asked == [1, 2]
-    assert one.out == two.out
 
 
 def test_what_is_wrong_is_told_in_one_line(people, nearer, tmp_path):

@@ -60,21 +60,6 @@ def test_nothing_answered_yet(nearer, tmp_path):
     assert set(rows_of(tmp_path / "q.csv")[0]) == {"a", "b", "c", "information", "strategy"}
 
 
-@pytest.mark.parametrize("text", ["label\nant\nbee\ncat\n", "colour,name\nA,ant\nB,bee\nA,cat\n"])
-def test_objects_of_a_file(nearer, tmp_path, text):
-    (tmp_path / "o.txt").write_text(text)
-    assert nearer("suggest", "--objects", "o.txt", "-n", 3, "-o", "q.csv").code == 0
-    assert {row[name] for row in rows_of(tmp_path / "q.csv") for name in ("head", "a", "b")} == {"ant", "bee", "cat"}
-
-
-@pytest.mark.parametrize("text", ["ant\nbee\ncat\n", "ant,A\nbee,B\n", "label\nant\nbee\nant\n"])
-def test_objects_without_a_column_of_labels_are_refused(nearer, tmp_path, text):
-    (tmp_path / "o.txt").write_text(text)
-    called = nearer("suggest", "--objects", "o.txt", "-n", 3)
-    assert called.code == 2
-    assert "o.txt" in called.err
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -155,13 +155,6 @@ def test_an_option_that_nothing_would_come_of_is_refused(nearer, files, tree, co
     assert tree(files) == before
 
 
-@pytest.mark.parametrize(
-    "command", [PLOT, ("plot", "line.nearer", "-o", "p.png"), ("report", "map.nearer", "-o", "r.html")]
-)
-def test_without_such_options_the_same_is_done(nearer, files, command):
-    assert nearer(*command).code == 0
-
-
 @pytest.mark.parametrize("table", ["label,group\nz,1\n", "label,group\n0,\n1,\n", "label\n0\n"])
 def test_bad_groups_of_numbered_objects_are_refused_before_the_fit(nearer, files, monkeypatch, table):
     monkeypatch.setattr("nearer.cli.fit._fit", None)
@@ -170,12 +163,6 @@ def test_bad_groups_of_numbered_objects_are_refused_before_the_fit(nearer, files
     assert called.code == 2
     assert "groups.csv" in called.err
     assert not (files / "out").exists()
-
-
-def test_groups_without_any_group_are_told_as_such(nearer, files):
-    (files / "groups.csv").write_text("label,group\nobj00,\n")
-    told = "groups.csv: got no group for any object of the map"
-    assert told in nearer(*PLOT, "--groups", "groups.csv").err
 
 
 def test_reading_options_hold_for_parquet_beside_a_cluster(nearer, files, monkeypatch):

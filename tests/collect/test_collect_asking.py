@@ -18,12 +18,6 @@ KINDS = [
 ]
 
 
-def test_a_deck_deals_every_card_as_often_as_any_other():
-    deck = Deck(range(7), random.Random(0))
-    counts = Counter(deck.deal() for _ in range(7 * 13))
-    assert set(counts.values()) == {13}
-
-
 def test_a_deck_keeps_the_balance_where_cards_are_excluded():
     rng, deck = random.Random(1), Deck(range(7), random.Random(0))
     counts = Counter()

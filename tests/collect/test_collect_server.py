@@ -278,14 +278,6 @@ def test_requests_that_come_too_often_are_told_to_wait(serve):
     assert served.call("/api/start", {"participant": "c"})[0] == 429
 
 
-def test_rate():
-    rate = server.Rate(2, 3)
-    assert [rate.allow("a", 0.0) for _ in range(4)] == [True, True, True, False]
-    assert rate.allow("b", 0.0)
-    assert not rate.allow("a", 0.4)
-    assert rate.allow("a", 0.95)
-
-
 @pytest.mark.parametrize(
     "path",
     ["/../study.toml", "/items/../study.toml", "/items/1", "/items/-1", "/items/1e3", "/assets/..%2f..%2fstore.py",

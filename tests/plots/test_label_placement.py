@@ -86,7 +86,3 @@ def test_empty_labels_and_points_outside_get_none():
     placed = arrange_labels(points, measure, BOUNDS, radius=2.0)
     assert [label.item for label in placed] == [2]
     assert 1 not in measured
-
-
-def test_no_points_no_labels():
-    assert arrange_labels(np.empty((0, 2)), lambda i: (1.0, 1.0), BOUNDS, radius=2.0) == []

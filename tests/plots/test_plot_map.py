@@ -84,16 +84,6 @@ def test_labels_are_placed_anew_when_the_figure_grows():
     assert len(drawn(ax).shown) > few
 
 
-def test_the_note_is_inside_the_figure(points):
-    points[0] = np.nan
-    ax = plot_map(points, [f"o{i}" for i in range(30)])
-    layer = drawn(ax)
-    box = layer.note.get_window_extent(ax.figure.canvas.get_renderer())
-    assert box.y0 >= 0
-    assert box.x0 >= 0
-    assert box.x1 <= ax.figure.bbox.x1
-
-
 def test_the_note_does_not_cover_the_name_of_the_axis():
     points = np.random.default_rng(1).normal(size=(200, 2))
     ax = plot_map(points, [f"object number {i}" for i in range(200)], size=(3.5, 3.5))
