@@ -17,15 +17,6 @@ from nearer.metrics import comparison
 LINE = np.array([[0.0], [1.0], [3.0], [-1.0]])  # positions on a line
 
 
-def test_distances_by_hand():
-    near, far = metrics.comparison_distances(LINE, np.array([[0, 1, 2], [2, 3, 1]]))
-    assert near.tolist() == [1.0, 16.0]
-    assert far.tolist() == [9.0, 4.0]
-    near, far = metrics.comparison_distances(LINE, np.array([[0, 1, 2, 3], [1, 2, 2, 0]]))
-    assert near.tolist() == [1.0, 4.0]
-    assert far.tolist() == [16.0, 9.0]
-
-
 def test_accuracy_by_hand_with_tie_and_nan():
     points = np.vstack([LINE, [[np.nan]]])
     triplets = np.array([[0, 1, 2], [0, 2, 1], [0, 1, 3], [0, 1, 4], [4, 0, 1]])  # yes, no, tie, no position twice
@@ -146,11 +137,6 @@ def test_embedding_too_short_for_comparisons():
     data = Comparisons.from_triplets([[0, 1, 2]], n_objects=9)
     with pytest.raises(ValueError, match="has 4 rows, but the comparisons are over 9 objects"):
         metrics.comparison_error(LINE, data)
-
-
-def test_n_bins_checked():
-    with pytest.raises(ValueError, match="n_bins: got 0"):
-        metrics.calibration(LINE, np.array([[0, 1, 2]]), "ste", n_bins=0)
 
 
 def test_memory_does_not_grow_with_the_comparisons():

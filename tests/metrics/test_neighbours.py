@@ -1,11 +1,11 @@
-"""Nearest neighbours on a map."""
+"""Nearest neighbours on a map, and those that two maps share."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from nearer.metrics import nearest_neighbours
+from nearer.metrics import nearest_neighbours, neighbourhood_agreement
 
 
 @pytest.mark.parametrize("d", [1, 3])
@@ -39,3 +39,27 @@ def test_few_objects():
         nearest_neighbours(np.zeros((3, 2)), 0)
     with pytest.raises(ValueError, match=r"embedding: got shape \(3,\)"):
         nearest_neighbours(np.zeros(3))
+
+
+@pytest.mark.parametrize(("d", "k"), [(2, 5), (30, 7)])
+def test_neighbourhood_agreement_against_brute_force(d, k):
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(80, d))
+    Y = X + 0.5 * rng.normal(size=X.shape)
+    Y[11] = np.nan
+    known = np.arange(80) != 11
+
+    def neighbours(points):
+        distances = np.linalg.norm(points[:, None] - points[None], axis=2)
+        np.fill_diagonal(distances, np.inf)
+        return [set(row[:k]) for row in np.argsort(distances, axis=1)]
+
+    shared = [len(a & b) / k for a, b in zip(neighbours(X[known]), neighbours(Y[known]))]
+    assert neighbourhood_agreement(X, Y, k) == pytest.approx(np.mean(shared))
+
+
+def test_neighbourhood_agreement_checks_k():
+    X = np.arange(4.0)[:, None]
+    for k in (0, 4):
+        with pytest.raises(ValueError, match=f"k: got {k}, expected 1 to 3"):
+            neighbourhood_agreement(X, X, k)

@@ -8,11 +8,10 @@ from simulated_people import answers_of
 
 import oracles
 from nearer import Comparisons, IndividualEmbedding, kernels
-from nearer.data.coded import Coded
 from nearer.data.validate import frozen
 from nearer.losses import get_loss
 from nearer.metrics.answer_law import log_odds
-from nearer.people.individual import _folds_within, _Problem, joint_axes, metric_scores
+from nearer.people.individual import _Problem, joint_axes, metric_scores
 from nearer.warning_types import UnseenObjectsWarning
 
 
@@ -89,13 +88,6 @@ def test_threads_do_not_change_the_bits():
     assert one[0] == two[0]
     np.testing.assert_array_equal(one[1], two[1])
     np.testing.assert_array_equal(one[2], two[2])
-
-
-def test_folds_hold_a_share_of_everybody():
-    units = Coded(np.repeat(np.arange(5, dtype=np.int32), [3, 4, 6, 7, 9]), np.arange(5))
-    fold = _folds_within(units, 3, np.random.default_rng(0))
-    counts = np.array([np.bincount(fold[units.codes == p], minlength=3) for p in range(5)])
-    assert (counts.max(axis=1) - counts.min(axis=1) <= 1).all()
 
 
 @pytest.fixture(scope="module")

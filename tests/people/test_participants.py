@@ -12,7 +12,7 @@ from simulated_people import answers_of
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.metrics.answer_law import logistic_slopes
 from nearer.people import ExclusionRules, exclude, participants
-from nearer.people.participants import _longest_streak, _repeats, _share_of_guesses
+from nearer.people.participants import _share_of_guesses
 
 DOES = ["random", "left", "inverted", "tired"] + ["careful"] * 26
 
@@ -102,17 +102,6 @@ def test_answers_of_several_rows_count_once():
     assert again.answers.tolist() == [6] * 5
     kept, gone = exclude(data, {"min_answers": 7} | {"min_answers": 6}, table)
     assert (gone.n_answers, kept.n_answers) == (30, 30)
-
-
-def test_repeats_and_streaks():
-    rows = [[0, 1, 2], [0, 2, 1], [0, 1, 2], [3, 1, 2], [0, 1, 2], [0, 1, 2]]
-    data = Comparisons(rows, participants=["a", "a", "a", "a", "b", "b"])
-    total, alike = _repeats(data)
-    assert total.tolist() == [3, 1]
-    assert alike == pytest.approx([1 / 3, 1.0])
-    side, own = np.array([0, 0, 1, 1, 1, 0, 0]), np.array([0, 0, 0, 0, 1, 1, 1])
-    assert _longest_streak(side, own, np.arange(7.0), 3).tolist() == [2, 2, 0]
-    assert _longest_streak(side, own, np.array([0, 2, 1, 3, 0, 1, 2.0]), 2).tolist() == [1, 2]
 
 
 def test_slopes_are_those_of_the_likelihood():
@@ -217,14 +206,7 @@ def test_wrong_files_of_rules_are_refused(tmp_path):
         ExclusionRules.read(path)
 
 
-def test_splits_leave_out_whole_people(study):
-    train, test = study.split(0.2, random_state=0, groups="participants")
-    assert len(np.unique(test.participants)) == 6
-    assert not set(train.participants) & set(test.participants)
-    for train, test in study.folds(5, random_state=0, groups="participants"):
-        assert not set(train.participants) & set(test.participants)
-    with pytest.raises(ValueError, match="expected an array or 'participants'"):
-        Comparisons(study.index).split(0.2, groups="participants")
+def test_scikit_learn_leaves_out_whole_people(study):
     from sklearn.model_selection import GroupKFold, cross_val_score
 
     model = OrdinalEmbedding(2, random_state=0)

@@ -16,6 +16,18 @@ from nearer.warning_types import InputWarning
 pytestmark = [pytest.mark.browser, pytest.mark.tools]
 
 
+def everything(title, n, **more):
+    """A report with every section."""
+    return Report(
+        title, spread(n, 2), labels=[f"object number {i}" for i in range(n)], groups=[f"g{i % 9}" for i in range(n)],
+        evaluation=Evaluation(0.93, 0.91, 0.9, 0.92, 0.95, 0.94, 0.91),
+        history=history(), command="nearer fit " + "a" * 200,
+        dimensions={"n_components": [1, 2, 3], "accuracy": [0.7, 0.9, 0.91], "standard_error": [0.01] * 3},
+        learning_curve={"n_comparisons": [10, 20, 40], "accuracy": [0.6, 0.7, 0.75], "extrapolated": [0, 0, 1]},
+        chosen_dimension=2, **more,
+    )  # fmt: skip
+
+
 def test_pictures_are_shown(page, tmp_path):
     from PIL import Image
 
@@ -41,16 +53,10 @@ def test_pictures_are_shown(page, tmp_path):
 @pytest.mark.parametrize("width", [1280, 400])
 def test_layout_fits_the_width(page, width):
     n = 60
-    data = Report(
-        "A title that is rather long for a small screen", spread(n, 2), labels=[f"object number {i}" for i in range(n)],
-        groups=[f"group {i % 9}" for i in range(n)], subtitle="9,090 triplets over 400 objects",
-        evaluation=Evaluation(0.93, 0.91, 0.9, 0.92, 0.95, 0.94, 0.91),
-        history=history(), command="nearer fit " + "a" * 200,
-        dimensions={"n_components": [1, 2, 3], "accuracy": [0.7, 0.9, 0.91], "standard_error": [0.01] * 3},
-        learning_curve={"n_comparisons": [10, 20, 40], "accuracy": [0.6, 0.7, 0.75], "extrapolated": [0, 0, 1]},
-        chosen_dimension=2, violations=worst_comparisons(spread(n, 2), [[0, 59, 1], [3, 50, 4]]),
-        facts={"long" * 20: "x" * 300},
-    )  # fmt: skip
+    violations = worst_comparisons(spread(n, 2), [[0, 59, 1], [3, 50, 4]])
+    facts = {"long" * 20: "x" * 300}
+    title = "A title that is rather long for a small screen"
+    data = everything(title, n, subtitle="9,090 triplets over 400 objects", violations=violations, facts=facts)
     page.open(data, width=width)
     assert page.js("return document.documentElement.scrollWidth") <= width
     canvas = page.js(
@@ -153,15 +159,8 @@ def test_print_starts_with_the_map_and_takes_four_pages_at_most(page, n):
     rng = np.random.default_rng(0)
     index = np.array([rng.permutation(n)[:3] for _ in range(500)])
     problems = ["A problem that takes some lines to tell. " * 8] * 3
-    data = Report(
-        "Print", spread(n, 2), labels=[f"object number {i}" for i in range(n)], groups=[f"g{i % 9}" for i in range(n)],
-        evaluation=Evaluation(0.93, 0.91, 0.9, 0.92, 0.95, 0.94, 0.91),
-        history=history(), command="nearer fit " + "a" * 200,
-        dimensions={"n_components": [1, 2, 3], "accuracy": [0.7, 0.9, 0.91], "standard_error": [0.01] * 3},
-        learning_curve={"n_comparisons": [10, 20, 40], "accuracy": [0.6, 0.7, 0.75], "extrapolated": [0, 0, 1]},
-        chosen_dimension=2, violations=worst_comparisons(spread(n, 2), index), check={"problems": problems},
-        facts={f"fact {k}": "text " * 12 for k in range(12)},
-    )  # fmt: skip
+    violations, facts = worst_comparisons(spread(n, 2), index), {f"fact {k}": "text " * 12 for k in range(12)}
+    data = everything("Print", n, violations=violations, check={"problems": problems}, facts=facts)
     page.open(data)
     printed = page.driver.execute_cdp_cmd("Page.printToPDF", {"paperWidth": 8.27, "paperHeight": 11.69})
     assert base64.b64decode(printed["data"]).count(b"/Type /Page\n") <= 4

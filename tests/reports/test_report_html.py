@@ -266,19 +266,6 @@ def test_same_data_same_file(X):
     assert full(X).html() == full(X).html()
 
 
-def test_scripts_and_style_stay_inside_their_elements(X):
-    html = Report("t", X).html()
-    assert html.count("</script>") == 2
-    assert html.count("</style>") == 1
-
-
-def test_distances_are_told_relative_to_the_map():
-    X = np.array([[0.0], [8e6], [2e6], [np.nan]])
-    found = worst_comparisons(X, Comparisons([[0, 1, 2]], len(X), labels=list("abcd")))
-    text = "".join(read(Report("t", X, violations=found).html()).text).replace("\u00a0", " ")
-    assert "4 times as far (100 against 25 % of the map's width)" in text
-
-
 @pytest.mark.parametrize(("scale", "cell"), [(1.0, "0.5000"), (1e7, "5000000"), (1e-3, "0.0005000")])
 def test_coordinates_are_written_with_the_digits_that_matter(scale, cell):
     html = Report("t", scale * np.array([[0.5], [1.0], [np.nan]])).html()

@@ -61,16 +61,16 @@ def test_nearer_is_the_log_ratio_with_a_normal_interval():
     assert list(found.to_dict()) == ["log_ratio", "low", "high", "support", "settled"]
 
 
-def test_intervals_cover_the_truth_about_as_often_as_they_say():
+@pytest.mark.parametrize("loss", ["tste", "soe"])
+def test_intervals_cover_the_truth_about_as_often_as_they_say(loss):
     covered = []
     for seed in range(3):
         data = problem(25, 2, 2000, seed)
         asked = data.test.index.copy()
         asked[::2] = asked[::2][:, [0, 2, 1]]
         near, far = comparison_distances(data.points, asked)
-        resampled = bootstrap(
-            OrdinalEmbedding(2, n_init=3, random_state=0), data.train, n_resamples=50, random_state=seed
-        )
+        model = OrdinalEmbedding(2, loss=loss, n_init=3, random_state=0)
+        resampled = bootstrap(model, data.train, n_resamples=50, random_state=seed)
         found = resampled.nearer(asked, level=0.9)
         truth = 0.5 * np.log(far / near)
         covered.append(np.mean((found.low <= truth) & (truth <= found.high)))
@@ -284,17 +284,3 @@ def test_a_map_that_satisfies_all_answers_is_not_taken_for_sure():
     asked = Comparisons.from_points(points, 500, random_state=1)
     told, truth = found.nearer(asked), log_ratio(points, asked)
     assert np.mean((told.low <= truth) & (truth <= told.high)) > 0.8
-
-
-@pytest.mark.parametrize("loss", ["ste", "soe"])
-def test_intervals_hold_the_truth_though_answers_are_flipped(loss):
-    covered = []
-    for seed in range(3):
-        P = make_points(20, 2, random_state=seed)
-        data = make_comparisons(P, 1500, 500, 0.1, random_state=seed)
-        model = OrdinalEmbedding(2, loss=loss, random_state=seed).fit(data.train)
-        found = bootstrap(model, data.train, n_resamples=25, random_state=seed).nearer(data.test)
-        near, far = comparison_distances(P, data.test)
-        truth = 0.5 * np.log(far / near)
-        covered.append(np.mean((found.low <= truth) & (truth <= found.high)))
-    assert np.mean(covered) > 0.83

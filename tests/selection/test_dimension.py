@@ -13,11 +13,9 @@ from nearer.auto_dimension import Evidence, choose_components, weigh
 from nearer.data.splits import questions_of
 from nearer.datasets import make_comparisons, make_points
 from nearer.metrics import AnswerLaw
-from nearer.plots import plot_dimensions
 from nearer.refits import at_random, fit_best, simulated, template
 from nearer.selection import cross_validate_dimensions
 from nearer.selection.dimension import _as_of_all, judge_dimension
-from nearer.solvers.guide import main_axes
 
 
 def noisy(n, d, n_comparisons, seed=0, noise=0.1):
@@ -101,29 +99,12 @@ def test_the_true_dimension_is_found_in_noisy_answers(true):
     assert np.isfinite(found.fold_log_loss).all()
 
 
-def test_few_answers_are_not_enough_and_it_says_so():
-    found = cross_validate_dimensions(OrdinalEmbedding(), noisy(40, 3, 250), range(1, 5), random_state=0)
-    assert not found.decisive
-    assert len(found.reasons) > 0
-
-
 def test_the_result_does_not_depend_on_the_threads():
     data = noisy(20, 2, 600)
     est = OrdinalEmbedding(n_init=2)
     one, many = (cross_validate_dimensions(est, data, [1, 2, 3], random_state=3, n_jobs=k) for k in (1, 4))
     np.testing.assert_array_equal(one.fold_accuracy, many.fold_accuracy)
     np.testing.assert_array_equal(one.fold_log_loss, many.fold_log_loss)
-
-
-def test_answers_to_one_question_stay_in_one_fold():
-    data = noisy(15, 2, 300)
-    repeated = data.concat([data.flipped(np.arange(300) % 3 == 0)])
-    question = questions_of(repeated)
-    np.testing.assert_array_equal(question[:300], question[300:])
-    assert len(np.unique(question)) == 300
-    for train, test in repeated.folds(5, 0, question):
-        asked = {(a, *sorted((b, c))) for a, b, c in train.index.tolist()}
-        assert not asked & {(a, *sorted((b, c))) for a, b, c in test.index.tolist()}
 
 
 def test_losses_without_a_model_have_no_log_loss():
@@ -151,13 +132,6 @@ def test_bad_arguments_are_refused():
             cross_validate_dimensions(OrdinalEmbedding(), data, **arguments)
     with pytest.raises(ValueError, match="estimator: got Comparisons, expected an OrdinalEmbedding"):
         cross_validate_dimensions(data, [1, 2])
-
-
-def test_the_table_is_what_the_plot_takes():
-    found = judge([9.0, 0.0, 4.0], 2)
-    assert found.to_dict()["n_components"] == [1, 2, 3]
-    ax = plot_dimensions(found, chosen=found.chosen)
-    assert len(ax.get_lines()) >= 1
 
 
 def test_the_maps_judged_are_those_that_fit_makes():
@@ -244,16 +218,6 @@ def test_as_many_random_starts_as_the_estimator_says(monkeypatch):
     monkeypatch.setattr("nearer.selection.dimension.fit_best", counting)
     cross_validate_dimensions(OrdinalEmbedding(n_init=3), data, [1, 2], n_folds=2, random_state=0, n_jobs=1)
     assert tried == [3] * 4
-
-
-def testmain_axes_are_those_of_the_largest_spread():
-    rng = np.random.default_rng(0)
-    plane = rng.normal(size=(30, 2)) * [5, 3]
-    X = np.column_stack([0.01 * rng.normal(size=30), plane])
-    flat = main_axes(X, 2)
-    assert main_axes(X[:2], 3).shape == (2, 3)
-    distances = [np.linalg.norm(A[0] - A[1:4], axis=1) for A in (flat, plane)]
-    np.testing.assert_allclose(*distances, rtol=1e-2)
 
 
 def test_fit_best_keeps_the_lowest_objective():

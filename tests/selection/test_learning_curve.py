@@ -14,7 +14,7 @@ from nearer.metrics import AnswerLaw
 from nearer.plots import plot_learning_curve
 from nearer.refits import template
 from nearer.selection import LearningCurve, PowerLaw, fit_power_law, learning_curve
-from nearer.selection.learning_curve import _Questions, _simulated_laws, _sizes, _split
+from nearer.selection.learning_curve import _Questions, _simulated_laws, _split
 
 
 def curve_of(law, noise=0.0, early=False, n=None):
@@ -131,19 +131,14 @@ def test_training_sets_are_nested_and_questions_stay_together():
     assert not asked & {tuple(row) for row in test.index.tolist()}
 
 
-def test_sizes():
-    assert _sizes(None, 400)[[0, -1]].tolist() == [100, 400]
-    assert _sizes([30, 10, 20, 20], 40).tolist() == [10, 20, 30]
-    with pytest.raises(ValueError, match="sizes: got 41, expected at most 40"):
-        _sizes([10, 20, 41], 40)
-    with pytest.raises(ValueError, match="at least 3"):
-        _sizes([10, 20], 40)
-
-
 def test_bad_arguments_are_refused():
     data = make_comparisons(make_points(10, 2, random_state=0), 100, 10, random_state=0).train
     with pytest.raises(ValueError, match="test_size"):
         learning_curve(OrdinalEmbedding(), data, test_size=1.0)
+    with pytest.raises(ValueError, match="sizes: got 101"):
+        learning_curve(OrdinalEmbedding(), data, sizes=[10, 20, 101])
+    with pytest.raises(ValueError, match="at least 3"):
+        learning_curve(OrdinalEmbedding(), data, sizes=[10, 20])
     with pytest.raises(ValueError, match="n_repeats"):
         learning_curve(OrdinalEmbedding(), data, n_repeats=1)
     curve = curve_of(PowerLaw(0.9, 5.0, 0.5))
