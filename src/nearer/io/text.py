@@ -92,9 +92,9 @@ def _split(path: str, text: Iterable[str], delimiter: str) -> Iterator[_Row]:
         csv.field_size_limit(limit)
 
 
-def _first_rows(path: str, text: str, delimiter: str, above: int) -> list[_Row]:
+def _first_rows(path: str, text: str, delimiter: str, above: int, count: int = 1 + SAMPLE_ROWS) -> list[_Row]:
     rows = (row for row in _split(path, io.StringIO(text, newline=""), delimiter) if row[0] > above)
-    return list(itertools.islice(rows, 1 + SAMPLE_ROWS))
+    return list(itertools.islice(rows, count))
 
 
 def _squeezed(text: str) -> str:
@@ -194,7 +194,7 @@ def _find_delimiter(path: str, text: str, above: int) -> str:
     found = []
     for mark in DELIMITERS:
         with contextlib.suppress(FileFormatError):  # quotation marks that belong to another delimiter
-            first, *below = [len(cells) for _, _, cells in _first_rows(path, text, mark, above)[:2]] or [0]
+            first, *below = [len(cells) for _, _, cells in _first_rows(path, text, mark, above, 2)] or [0]
             if first > 1 and max(below, default=first) - first in (0, 1):
                 found.append(mark)
     if len(found) > 1:

@@ -549,8 +549,8 @@ def unused_columns(table: Table, plan: Plan, n_rows: int = 200, most: int = 4) -
     head = [row for row in table.head(n_rows + plan.layout.skip_rows) if row != table.names][plan.layout.skip_rows :]
     found = []
     for position in plan.unused:
-        cells = [" ".join(row[position].split()) for row in head]
-        values = sorted({cell for cell in cells if cell})
+        cells = {row[position] for row in head}
+        values = sorted({" ".join(cell.split()) for cell in cells} - {""})
         few = 0 < len(values) <= most and 2 * len(values) <= len(head)
         name = table.names[position] or f"column {position + 1}"
         found.append(f"{name} ({listed(map(shown_cell, values))})" if few else name)
