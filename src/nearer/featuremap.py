@@ -55,6 +55,8 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         Objects of the map, by row, that had a place.
     cv_results_ : dict or None
         Table of the cross-validation, as in scikit-learn.
+    explained_ : float or None
+        Fraction of the variance of held-out places that the features explain, by cross-validation.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if the training features had names
     """
@@ -116,6 +118,7 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         }
         best = {name: values[0] for name, values in tried.items()}
         self.cv_results_: dict[str, Any] | None = None
+        self.explained_: float | None = None
         if "cv" in (self.gamma, self.alpha):
             from sklearn.model_selection import GridSearchCV, KFold
 
@@ -125,6 +128,7 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
                 kernel_ridge(), tried, scoring="neg_mean_squared_error", cv=folds, n_jobs=self.n_jobs, refit=False
             ).fit(features, places)
             best, self.cv_results_ = search.best_params_, search.cv_results_
+            self.explained_ = 1.0 + float(search.best_score_) / float(places.var(axis=0).mean())
         self.gamma_, self.alpha_ = float(best["gamma"]), float(best["alpha"])
         self.ridge_ = kernel_ridge(gamma=self.gamma_, alpha=self.alpha_).fit(features, places)
         return self

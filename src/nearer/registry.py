@@ -21,7 +21,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Entry:
-    """A name that users write and what it stands for."""
+    """A name that users write, and what it refers to."""
 
     name: str
     help: str

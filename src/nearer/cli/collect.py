@@ -74,7 +74,7 @@ def new(say: Say, study: str, **given: Any) -> None:
 )
 @_STUDY
 @_DATABASE
-@click.option("--host", default="127.0.0.1", help="0.0.0.0: for everybody who can reach us.")
+@click.option("--host", default="127.0.0.1", help="0.0.0.0: all who can reach this machine.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, help="0: any that is free.")
 @click.option("--certificate", type=click.Path(exists=True, dir_okay=False), help="For https: the certificate.")
 @click.option("--key", type=click.Path(exists=True, dir_okay=False), help="For https: its private key.")
@@ -108,7 +108,7 @@ def serve(
         f"participants: {address}?{(*read.participants.id, 'participant')[0]}=their-id\n"
         f"researcher:   {researcher}\n"
         f"answers:      {store.shown}\n"
-        "stop by ctrl-C; everything goes on where it stopped"
+        "stop with ctrl-C; the study continues where it stopped"
     )
     say.result(values, text)
     sys.stdout.flush()
@@ -193,7 +193,7 @@ def pause(say: Say, study: str, database: str | None) -> None:
 @_STUDY
 @_DATABASE
 def resume(say: Say, study: str, database: str | None) -> None:
-    """Go on after `pause`. Open pages of participants go on by themselves."""
+    """Continue after `pause`; open pages of participants continue by themselves."""
     _switch(say, study, database, False)
 
 
@@ -238,7 +238,7 @@ def _status_shown(store: Store) -> contextlib.AbstractContextManager[Any]:
 
     from nearer.collect.store import study_status
 
-    def told() -> str:
+    def status_text() -> str:
         try:
             with store.reading() as connection:
                 return _status_line(study_status(connection))
@@ -246,4 +246,4 @@ def _status_shown(store: Store) -> contextlib.AbstractContextManager[Any]:
             return "the database does not answer; participants are asked to wait"
 
     console = Console(stderr=True, markup=False, highlight=False)
-    return Live(get_renderable=told, refresh_per_second=0.5, transient=True, console=console)
+    return Live(get_renderable=status_text, refresh_per_second=0.5, transient=True, console=console)

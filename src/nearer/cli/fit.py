@@ -104,7 +104,7 @@ def fit_command(
         write_embedding(target / "embedding.csv", model.embedding_, model.labels_)
         model.save(target / inputs.MODEL)
         files.write_summary(target, summary)
-        out.keep()  # the map, whatever the report may meet
+        out.keep()  # the map, even if the report fails
         names = inputs.as_names(model.labels_, model.n_objects_)
         report = describe(
             model, answers, found, title=shown["title"] or Path(file).stem, command=output.repeat_command(),

@@ -33,7 +33,7 @@ reading_options = grouped(
                  "answers.layout.toml next to answers.csv, see nearer describe."),
     click.option("--columns", metavar="ROLE=NAME,...", help="Which column is what: anchor=head,near=winner,far=loser; "
                  "or roles in the order of columns without names: anchor,near,far."),
-    click.option("--answers", metavar="CELL=OPTION,...", help="What an answer stands for: f=a,j=b,none=skip."),
+    click.option("--answers", metavar="CELL=OPTION,...", help="What an answer means: f=a,j=b,none=skip."),
     click.option("--where", metavar="COLUMN=VALUE", multiple=True, help="Rows that count; may be repeated."),
     click.option("--strict", is_flag=True, help="Refuse a file with columns that are not used."),
     click.option("--sheet", metavar="NAME", help="Sheet of a workbook, or variable of a .npz, .mat or .json file."),
@@ -47,9 +47,9 @@ def find_layouts(path: str, reading: dict[str, Any]) -> tuple[tuple[Layout, ...]
     from nearer.io.read import layout_beside
     from nearer.tables.layout import Layout, load_layouts
 
-    said = Layout.parse(**{name: reading[name] for name in ("columns", "answers", "where", "strict")})
+    declared = Layout.parse(**{name: reading[name] for name in ("columns", "answers", "where", "strict")})
     file = layout_beside(path) if reading["layout"] is None else Path(reading["layout"])
-    return (said,) if file is None else tuple(one.updated(said) for one in load_layouts(file)), file
+    return (declared,) if file is None else tuple(one.updated(declared) for one in load_layouts(file)), file
 
 
 def carrier_options(reading: dict[str, Any]) -> dict[str, Any]:
@@ -70,9 +70,11 @@ def read_answers(say: Say, path: str, reading: dict[str, Any]) -> ReadResult:
             _refuse_bare_array(path, carrier_options(reading))
         result = read_comparisons(path, layouts, **carrier_options(reading))
     except Refusal as error:
-        said = Layout.parse(reading["columns"], reading["answers"], reading["where"])  # strict would refuse it again
+        declared = Layout.parse(
+            reading["columns"], reading["answers"], reading["where"]
+        )  # strict would refuse it again
         otherwise = f"a layout: nearer describe {shlex.quote(path)} -o" if file is None else file
-        text = error.render(lambda layout: command_with(said.updated(layout).options()), f"or complete {otherwise}")
+        text = error.render(lambda layout: command_with(declared.updated(layout).options()), f"or complete {otherwise}")
         raise FileFormatError(text) from error
     if file is not None:
         notes = (*result.notes, f"layout: {file}")
@@ -228,7 +230,7 @@ def read_numbers(say: Say, path: str) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def read_distances(path: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Distances (n, n) and labels, from .npy or a table with them in the first row, and perhaps the first column."""
+    """Distances (n, n) and labels, from .npy or a table with them in the first row and optionally the first column."""
     from nearer.io import objects
 
     if path.lower().endswith(".npy"):
@@ -257,4 +259,7 @@ def _npy(path: str) -> np.ndarray:
         raise ValueError(f"{path}: is not a NumPy file of numbers: {error}") from error
     if values.ndim != 2 or values.dtype.kind not in "biuf":
         raise ValueError(f"{path}: got {values.dtype} of shape {values.shape}, expected numbers in 2 dimensions")
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values).all(axis=1)))
+        raise ValueError(f"{path}: got {values[row].tolist()} in row {row + 1}, expected finite numbers")
     return values.astype(float)

@@ -48,10 +48,6 @@ def map_command(
     model = inputs.open_map(map_path)
     on_map = inputs.as_names(model.labels_, model.n_objects_)
     values, labels = inputs.read_numbers(say, features)
-    if not np.isfinite(values).all():
-        row = int(np.argmax(~np.isfinite(values).all(axis=1)))
-        where = f"{values[row].tolist()} in row {row + 1} of the data"
-        raise ValueError(f"{features}: got {where}, expected finite numbers")
     if labels is None and model.labels_ is not None and not features.lower().endswith(".npy"):
         raise ValueError(f"{features}: got no labels, expected a column of them, such as {str(model.labels_[0])!r}")
     names, rows = _matched(features, on_map, labels, len(values))
@@ -67,14 +63,14 @@ def map_command(
         f"{len(new):,} new"
     )
     if standardise:
-        spread = values[known].std(axis=0)
-        values = (values - values[known].mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        from sklearn.preprocessing import StandardScaler
+
+        values = StandardScaler().fit(values[known]).transform(values)
     positions = model.embedding_[rows[known]]
     learnt = nearer.FeatureMap(gamma, alpha, random_state=random_state).fit(values[known], positions)
     found: dict[str, Any] = {"gamma": learnt.gamma_, "alpha": learnt.alpha_, "n_known": len(known), "n_new": len(new)}
-    if learnt.cv_results_ is not None:
-        missed = -float(np.max(learnt.cv_results_["mean_test_score"]))
-        found["explained"] = 1.0 - missed / float(positions.var(axis=0).mean())
+    if learnt.explained_ is not None:
+        found["explained"] = learnt.explained_
         say.note(f"the features explain {percent(found['explained'])} of the spread of held-out objects of the map")
     files.give_positions(say, learnt.transform(values[new]), names[new], out, found)
 

@@ -47,11 +47,14 @@ def neighbours_command(
     if not objects and not placed.all():
         say.note(f"{map_path}: {int((~placed).sum()):,} of {len(labels):,} objects have no place, and are left out")
     found, distances = nearest_neighbours(model.embedding_, k)
-    table: dict[str, list] = {"label": [], "rank": [], "neighbour": [], "distance": []}
-    for row in [number[name] for name in objects] or range(len(labels)):
-        for rank, (other, far) in enumerate(zip(found[row].tolist(), distances[row].tolist())):
-            if other >= 0:
-                for column, value in zip(table.values(), (labels[row], rank + 1, labels[other], far)):
-                    column.append(value)
+    asked = np.array([number[name] for name in objects] or range(len(labels)))
+    at, rank = np.nonzero(found[asked] >= 0)
+    names = np.array(labels)
+    table = {
+        "label": names[asked[at]].tolist(),
+        "rank": (rank + 1).tolist(),
+        "neighbour": names[found[asked[at], rank]].tolist(),
+        "distance": distances[asked[at], rank].tolist(),
+    }
     rows = counted(len(table["label"]), "row")
     files.give_table(say, table, out, {"neighbours": table}, rows)

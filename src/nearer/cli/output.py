@@ -38,8 +38,8 @@ def explain(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return visible(f"{error.filename}: {error.strerror}")
     if type(error).__module__.startswith("sqlalchemy."):
-        told = str(getattr(error, "orig", error)).strip().split("\n")[0]
-        return visible(f"the database failed: {told}")
+        reason = str(getattr(error, "orig", error)).strip().split("\n")[0]
+        return visible(f"the database failed: {reason}")
     return visible(str(error) or type(error).__name__)
 
 
@@ -132,5 +132,5 @@ class Command(click.Command):
 
 
 def command(*examples: str, more: str = "", group: Any = click) -> Callable[[Callable[..., Any]], click.Command]:
-    """Decorator that makes a function a `Command`, of a group perhaps."""
+    """Decorator that makes a function a `Command`, of `group` if given."""
     return group.command(cls=Command, examples=examples, more=more)

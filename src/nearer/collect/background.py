@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from nearer.check import check
 from nearer.collect.desk import question_key
 from nearer.collect.server import read_options
 from nearer.collect.store import Export, Store, answers, items, ready
@@ -27,7 +26,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.io import read_comparisons
 from nearer.people import participants
 from nearer.registry import SUGGESTED
-from nearer.selection import cross_validate_dimensions, learning_curve
+from nearer.selection import evaluate, learning_curve
 
 _LOCK = 0x6E656173
 _PAUSE = 2.0  # seconds between polls
@@ -114,38 +113,25 @@ def read_answers(study: Study, store: Store) -> Comparisons | None:
 
 def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
     """A map, and its accuracy on held-out answers to random questions; adaptive questions are a biased sample."""
-    found: dict[str, Any] = {"n_rows": len(data), "labels": [], "embedding": []}
-    found |= dict.fromkeys(("accuracy", "accuracy_se", "ceiling", "ceiling_low"))
+    found: dict[str, Any] = {"n_rows": len(data), "labels": [], "embedding": [], "n_held_out": 0}
+    found |= dict.fromkeys(("accuracy", "accuracy_se", "ceiling", "ceiling_low", "n_repeated"))
     if len(data) < _LEAST:
         return found
     model = _estimator(study).fit(data)
     seen = ~np.isnan(model.embedding_).any(axis=1)
-    found["labels"] = [str(label) for label, there in zip(data.labels.tolist(), seen) if there]  # type: ignore[union-attr]
+    found["labels"] = data.labels[seen].tolist()  # type: ignore[index]
     found["embedding"] = np.round(model.embedding_[seen], 5).tolist()
-    checked = check(data)
-    found |= {"ceiling": checked.noise_ceiling, "ceiling_low": checked.noise_ceiling_low}
-    return found | {"n_repeated": checked.n_repeated_questions} | _held_out(study, data)
+    answer = answer_of_rows(data)
+    n_random = len(np.unique(answer if data.at_random is None else answer[data.at_random]))
+    known = evaluate(model, data, cv=_FOLDS if n_random >= _LEAST else 0, people=False)
+    if known.held_out is not None:
+        found |= {"accuracy": known.held_out, "accuracy_se": known.standard_error, "n_held_out": n_random}
+    found |= {"ceiling": known.ceiling, "ceiling_low": known.ceiling_low}
+    return found | {"n_repeated": known.ceiling_questions}
 
 
 def _estimator(study: Study) -> OrdinalEmbedding:
     return OrdinalEmbedding(study.questions.map_dimensions, random_state=0, max_seconds=_SECONDS, n_jobs=1)
-
-
-def _held_out(study: Study, data: Comparisons) -> dict[str, Any]:
-    """Cross-validated accuracy, its standard error, and the number of answers it was measured on."""
-    answer = answer_of_rows(data)
-    asked = len(np.unique(answer if data.at_random is None else answer[data.at_random]))
-    if asked < _LEAST:
-        return {"n_held_out": 0}
-    try:
-        judged = cross_validate_dimensions(
-            _estimator(study), data, [study.questions.map_dimensions], n_folds=_FOLDS, random_state=0, n_jobs=1
-        )  # fmt: skip
-    except ValueError:  # a fold has no random question
-        return {"n_held_out": 0}
-    accuracy = float(judged.accuracy[0])
-    error = float(np.sqrt(max(accuracy * (1 - accuracy), 1e-9) / asked))
-    return {"accuracy": accuracy, "accuracy_se": error, "n_held_out": asked}
 
 
 def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:

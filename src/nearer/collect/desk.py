@@ -230,7 +230,7 @@ class Desk:
         counted, added = yield from self._store(person, {**made, "answered": time.time()}, fresh)
         if fresh and added:
             ahead.append({"id": added, **fresh})
-        if counted is None or (more and not added):  # somebody was quicker, or the question was no new one
+        if counted is None or (more and not added):  # another request was faster, or the question was not new
             return {"stored": counted is not None, **(yield from self.next(person))}
         return {"stored": True, **self._progress(about._replace(answered=counted), ahead)}
 
@@ -334,7 +334,7 @@ class Desk:
             return self.dealer.random()
         if slot == "ready":  # the first of the queue that this participant has not seen; it leaves the queue
             found = yield self._sql.take_ready(person=person)
-        else:  # a random one that somebody else was asked: from a random place of the table on, the first
+        else:  # one that another participant was asked: the first from a random place of the table on
             [(last,)] = yield self._sql.last_question()
             from_here = self.dealer.rng.randint(1, max(last or 0, 1))
             found = yield self._sql.repeat(person=person, kind=self.study.questions.kind, from_here=from_here)
