@@ -1,7 +1,7 @@
 """Choose the dimension by held-out likelihood, fitting from the largest down.
 
-The judge is the softplus loss, whatever loss a map is to be made with: it has no parameter that follows the dimension,
-and noise does not bend its maps, so a dimension more helps it only if the objects have it.
+Dimensions are compared with the softplus loss, for maps of any loss: it has no parameter that depends on the dimension,
+and noise does not distort its maps, so a further dimension helps only if the objects have it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from nearer.solvers.guide import main_axes
 from nearer.solvers.lbfgs import Descent, descend
 from nearer.solvers.sgd import adaptive_start
 
-# A larger dimension is taken if it makes held-out answers likelier by more than this many standard errors, and
-# satisfies more of them. A dimension too many does worse, so little is needed.
+# A larger dimension is preferred if it makes held-out answers likelier by more than this many standard errors, and
+# satisfies more of them. A superfluous dimension makes predictions worse, so a small gain suffices.
 _BETTER = 1.0
-# `choose_components` holds out this many of this many parts, looks first at maps of at most this many dimensions, then
-# of twice as many while the largest wins; answers per coordinate beyond which it takes a sample.
+# `choose_components`: parts held out, of all parts; largest dimension tried first, doubled as long as the largest wins,
+# and the limit of that; answers per coordinate, beyond which a sample is used.
 _HELD_OUT, _PARTS = 2, 5
 _FIRST_LOOK, _LAST_LOOK = 6, 48
 _PER_COORDINATE = 100
-# Of the judge's maps: passes of stochastic steps first, and where they are done.
+# Softplus maps: passes of stochastic steps at the start, and the tolerance.
 _WARM_UP = 2.0
 _TOL = 1e-3
 
@@ -80,7 +80,7 @@ class Evidence:
 def weigh(dims: np.ndarray, ratios: np.ndarray, units: np.ndarray, weights: np.ndarray | None = None) -> Evidence:
     """Weigh held-out answers by the `ratios` (m, N) from `held_out_ratios`.
 
-    `units` (N,) says what each answer belongs to: those to one question, or of one person, are not independent.
+    Answers with the same entry in `units` (N,), a question or a person, are not independent.
     """
     laws = [fit_answer_law(ratio, weights) for ratio in ratios]
     lost = np.array([-np.log(np.maximum(law.probability(ratio), 1e-12)) for law, ratio in zip(laws, ratios)])
@@ -101,7 +101,7 @@ def _standard_errors(gain: np.ndarray) -> float:
 
 
 def choose_components(comparisons: Comparisons, rng: np.random.Generator) -> int:
-    """Choose a number of dimensions from two fifths of the answers, held out one fifth at a time."""
+    """Choose the dimension by two folds of a five-fold cross-validation."""
     n_objects = int(comparisons.seen.sum())
     everything, (first, answer) = question_of_rows(comparisons), first_rows(comparisons)
     most = max(min(_FIRST_LOOK, n_objects - 1), 1)

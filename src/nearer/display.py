@@ -1,4 +1,4 @@
-"""How plots and report show things: text on one safe line, groups, colours."""
+"""Labels, groups and colours as plots and report show them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def shorten_apart(texts: Sequence[str], limit: int) -> list[str]:
-    """Cut texts to `limit` characters; those with the same beginning keep a third of it, and from where they part."""
+    """Cut texts to `limit` characters; those with the same beginning keep the part in which they differ."""
     out = [shorten(text, limit) for text in texts]
     alike: dict[str, list[int]] = {}
     for position, cut in enumerate(out):
@@ -44,7 +44,7 @@ def shorten_apart(texts: Sequence[str], limit: int) -> list[str]:
 
 
 def _cut_at(text: str, parting: int, limit: int) -> str:
-    """The beginning, and what stands around the place where a text parts from others."""
+    """The beginning of a text, and the part in which it differs from others."""
     head = text[: limit // 3].rstrip()
     # From the beginning of the word that differs, if it is not a long one.
     word = text.rfind(" ", 0, parting) + 1
@@ -58,7 +58,7 @@ def _shared(a: str, b: str) -> int:
 
 
 def label_texts(labels: Sequence | np.ndarray | None, n_objects: int) -> list[str]:
-    """Labels fit to be shown, one for each object; numbers where there are none."""
+    """Printable labels, one for each object; numbers without labels."""
     if labels is None:
         return [str(i) for i in range(n_objects)]
     _check_one_each(labels, "labels", n_objects)

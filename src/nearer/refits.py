@@ -52,12 +52,12 @@ def fit_best(
 
 
 def gaps_in_the_middle(X: np.ndarray) -> np.ndarray:
-    """A map on which objects without a place stand in the middle."""
+    """Replace missing positions (NaN) by the centre of the map."""
     return np.where(np.isnan(X), np.nanmean(X, axis=0), X)
 
 
 def at_random(comparisons: Comparisons, rows: np.ndarray) -> np.ndarray:
-    """Those of some rows that accuracy may be measured on: to questions that were not chosen by earlier answers."""
+    """Those of `rows` that answer random questions; accuracy on questions chosen by earlier answers is biased."""
     blind = comparisons.at_random
     if blind is None:
         return rows
@@ -70,9 +70,9 @@ def at_random(comparisons: Comparisons, rows: np.ndarray) -> np.ndarray:
 
 
 def simulated(comparisons: Comparisons, chance: np.ndarray, rng: np.random.Generator) -> Comparisons:
-    """Answer the same questions again; `chance` (N,) is the probability that an answer is as the row has it.
+    """Draw new answers to the same questions; `chance` (N,) is the probability of the answer in each row.
 
-    Votes are given one by one; any other row is one answer, whatever its weight.
+    Votes are drawn one by one; any other row is one answer.
     """
     votes = comparisons.votes
     if comparisons.answers.votes is None or (votes != np.round(votes)).any():
@@ -85,13 +85,13 @@ def simulated(comparisons: Comparisons, chance: np.ndarray, rng: np.random.Gener
 
 
 def quiet_map(task: Callable[..., Any], n_jobs: int | None, *given: Iterable[Any]) -> list[Any]:
-    """As `map`, in threads and without the warnings about objects that a part of the data does not name."""
+    """Like `map`, in threads, and without warnings about objects that occur in no comparison of a part."""
     calls = list(zip(*given))
-    with warnings.catch_warnings():  # once, around all threads: the filters are not theirs alone
+    with warnings.catch_warnings():  # around all threads, which share the filters
         warnings.simplefilter("ignore", UnseenObjectsWarning)
         return in_threads(lambda number: task(*calls[number]), len(calls), resolve_jobs(n_jobs))
 
 
 def fit_quietly(*given: Any) -> OrdinalEmbedding:
-    """As `fit_best`, likewise without those warnings."""
+    """Like `fit_best`, without those warnings."""
     return quiet_map(fit_best, 1, *([one] for one in given))[0]

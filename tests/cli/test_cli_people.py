@@ -78,10 +78,10 @@ def test_fit_weighs_people_and_tests_on_new_ones(people, nearer, tmp_path):
     assert len(summary["people"]["participant"]) == 10
     page = (out / "report.html").read_text()
     assert "The people" in page
-    assert "Each was held to a map made without them" in page
+    assert "Each was compared with a map made without them" in page
     again = nearer("report", out, "-o", tmp_path / "again.html")
     assert again.code == 0, again.err
-    assert "Each was held to a map made without them" in (tmp_path / "again.html").read_text()
+    assert "Each was compared with a map made without them" in (tmp_path / "again.html").read_text()
 
 
 def test_dimensions_for_people_who_are_new(people, nearer):

@@ -215,8 +215,8 @@ def test_the_dimension_marked_is_not_taken_for_that_of_the_map(chosen, shown):
         (2, {1: 0.8, 2: 0.9, 3: 0.89}, ""),
         (2, {2: 0.9}, ""),
         (3, {1: 0.8, 2: 0.9, 3: 0.95}, "It is the largest that was tried"),
-        (2, {1: 0.9, 2: 0.9, 3: 0.8}, "Which beats which is judged by other maps than these"),
-        (2, {1: 0.8, 2: 0.9, 3: 0.91}, "Which beats which is judged by other maps than these"),
+        (2, {1: 0.9, 2: 0.9, 3: 0.8}, "Dimensions are compared by maps of the softplus loss"),
+        (2, {1: 0.8, 2: 0.9, 3: 0.91}, "Dimensions are compared by maps of the softplus loss"),
     ],
 )
 def test_a_choice_that_the_chart_does_not_show_is_explained(chosen, accuracy, told):
@@ -323,7 +323,7 @@ def test_people_sentences():
         "participant": ["a", "b", "c"], "answers": [40, 60, 50], "agreement": [0.5, 0.9, float("nan")],
         "p_chance": [0.4, 0.001, None],
     }  # fmt: skip
-    answers, agreement, guessing = people_sentences(people)
+    answers, _, agreement, guessing = people_sentences(people)
     assert "3 people gave 40 to 60 answers" in answers
     assert "90.0 % of answers (median; 50.0 % to 90.0 %)" in agreement
     assert guessing.startswith("2 people")

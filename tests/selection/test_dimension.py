@@ -57,7 +57,7 @@ def test_it_says_which_dimensions_are_left_and_why():
     assert few.candidates == (2, 3)
     assert "500 answers about 20 objects is too small to see more than 2 dimensions (about 519 needed)" in few.verdict
     edge = judge([9.0, 9.0, 0.0], 3)
-    assert edge.verdict.startswith("the data cannot tell the dimension: the largest dimension tried, 3, is the best")
+    assert edge.verdict.startswith("the answers do not determine the dimension: the largest dimension tried, 3, is")
     coin = judge([9.0, 0.0, 4.0], 2, accuracy=0.5)
     assert "no better than a coin" in coin.verdict
     assert "only one dimension was tried" in judge(None, 2).verdict

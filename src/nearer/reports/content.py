@@ -1,4 +1,4 @@
-"""What a report shows: as plain data, checked on entry; and how a model and its answers become that."""
+"""The content of a report as plain data, checked on entry, and how it is made from a model and its answers."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def write_report(
     model : OrdinalEmbedding
         Fitted, or loaded from a file.
     comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes, optional
-        Answers to judge the map by. Default: those it was made from.
+        Answers to evaluate the map on. Default: those it was made from.
     path : path-like, optional
         HTML file to write; without it, nothing is written.
     title, groups, images, command, facts

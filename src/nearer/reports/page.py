@@ -92,7 +92,7 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
         notes.append(sentences.few_answers_sentence(len(values["few"]), n_components))
     unplaced = int((~np.isfinite(report.embedding).all(axis=1)).sum())
     if unplaced:
-        notes.append(f"Without a position, and so not shown: {unplaced:,} of {n_objects:,} objects.")
+        notes.append(sentences.unplaced_sentence(unplaced, n_objects))
     if report.groups is not None:
         codes, names, other = merge_small_groups(*group_codes(report.groups, n_objects))
         values["groups"] = {"codes": codes.tolist(), "names": names, "other": other}
@@ -179,12 +179,12 @@ def _text(value: object) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Words of ours: a percent sign stays with its number."""
+    """Text of ours, in which a percent sign stays on the line of its number."""
     return _text(text).replace(" %", "\u00a0%")
 
 
 def _name(value: object) -> str:
-    """A label: kept apart from the direction of the text around it."""
+    """A label, isolated from the text direction around it."""
     return f"<bdi>{_text(value)}</bdi>"
 
 
@@ -217,35 +217,37 @@ def _by_dimension(report: Report) -> list[tuple[int, float, float | None]]:
 
 def _scores(report: Report) -> str:
     found, board = report.evaluation, ""
+    percent, interval = sentences.percent, sentences.interval
     if found.held_out is not None:
-        low, high = found.held_out_low, found.held_out_high
-        told = "answers it has not seen" + (", to random questions" if found.random_only else "")
-        if low is not None and high is not None:
-            told += f"; {100 * found.level:g} % interval {sentences.interval(low, high)}"
-        board += _score("On new answers", sentences.percent(found.held_out), told, "held", found.held_out, low, high)
+        bounds = (found.held_out_low, found.held_out_high)
+        caption = sentences.held_out_source(found)
+        board += _score("On new answers", percent(found.held_out), caption, "held", found.held_out, *bounds)
     if found.training is not None:
-        told = "answers the map was made from"
-        board += _score("On its own answers", sentences.percent(found.training), told, "train", found.training)
+        caption = "answers the map was made from"
+        board += _score("On its own answers", percent(found.training), caption, "train", found.training)
     if found.ceiling is not None:
-        low = found.ceiling_low
-        value = (
-            sentences.percent(found.ceiling) if low in (None, found.ceiling) else sentences.interval(low, found.ceiling)
-        )
-        told = sentences.ceiling_source(found)
-        board += _score("Best possible", value, told, "limit", None, found.ceiling_least, found.ceiling)
+        low, high = found.ceiling_least, found.ceiling
+        value = percent(high) if low in (None, high) else interval(low, high)
+        board += _score("Best possible", value, sentences.ceiling_source(found), "limit", None, low, high)
     if not board:
         return "<p>No score was computed for this map.</p>"
-    said = " ".join(sentences.fit_sentences(found, _tried(report)))
+    text = " ".join(sentences.fit_sentences(found, _tried(report)))
     return (
         f'<dl class="scores">{board}</dl><p class="scale" aria-hidden="true"><span>50 % (guessing)</span>'
-        f"<span>100 %</span></p><p>{_sentence(said)}</p>"
+        f"<span>100 %</span></p><p>{_sentence(text)}</p>"
     )
 
 
 def _score(
-    name: str, text: str, told: str, kind: str, value: float | None, low: float | None = None, high: float | None = None
+    name: str,
+    text: str,
+    caption: str,
+    kind: str,
+    value: float | None,
+    low: float | None = None,
+    high: float | None = None,
 ) -> str:
-    """A score in words, with a line from 50 to 100 % that has a dot for the value and a bar for its interval."""
+    """A score as text, and a line from 50 to 100 % with a dot for the value and a bar for its interval."""
 
     def position(fraction: float) -> float:
         return round(min(max(200 * fraction - 100, 0.0), 100.0), 2)
@@ -260,7 +262,7 @@ def _score(
     return (
         f'<div class="score"><dt>{name}</dt><dd class="value">{_sentence(text)}</dd><dd class="track">'
         f'<svg class="{kind}" width="100%" height="18" aria-hidden="true"><line class="rail" x1="0" y1="9" x2="100%" '
-        f'y2="9"/>{bar}{dot}</svg></dd><dd class="told">{_sentence(told)}</dd></div>'
+        f'y2="9"/>{bar}{dot}</svg></dd><dd class="caption">{_sentence(caption)}</dd></div>'
     )
 
 
@@ -293,26 +295,24 @@ def _dimensions(report: Report, table: Mapping[str, Any]) -> str:
     scores = _by_dimension(report)
     is_partial = report.chosen_dimension is None and "n_folds" in table
     accuracy = {d: a for d, a, _ in scores}
-    told = sentences.dimensions_sentence(report.chosen_dimension, report.embedding.shape[1], accuracy, is_partial)
+    text = sentences.dimensions_sentence(report.chosen_dimension, report.embedding.shape[1], accuracy, is_partial)
     rows = (
         [str(d), _sentence(sentences.percent(a)), "–" if e is None or not np.isfinite(e) else f"± {100 * e:.1f}"]
         for d, a, e in scores
     )
     label = "Held-out accuracy by dimension: " + ", ".join(f"{d}: {sentences.percent(a)}" for d, a, _ in scores)
-    body = f'<p>{_sentence(told)}</p><div class="two">{_chart("chart-dimensions", label)}'
+    body = f'<p>{_sentence(text)}</p><div class="two">{_chart("chart-dimensions", label)}'
     return body + _table(["Dimensions", "Held-out", "Standard error"], rows, "numbers") + "</div>"
 
 
 def _learning(_report: Report, _curve: Mapping[str, Any]) -> str:
-    told = "Accuracy on answers not seen, by the number of answers used. The dashed part is extrapolated."
-    return f"<p>{told}</p>" + _chart("chart-learning", "Held-out accuracy by number of comparisons")
+    return f"<p>{sentences.LEARNING}</p>" + _chart("chart-learning", "Held-out accuracy by number of comparisons")
 
 
 def _convergence(report: Report, history: Mapping[str, Any]) -> str:
     objective = [value for value in history["objective"] if value is not None]
     label = f"Objective from {objective[0]:.4g} to {objective[-1]:.4g}" if objective else "Objective"
-    told = sentences.convergence_sentence(report.in_stages)
-    body = f"<p>{_sentence(told)}</p>{_chart('chart-objective', label)}"
+    body = f"<p>{_sentence(sentences.convergence_sentence(report.in_stages))}</p>{_chart('chart-objective', label)}"
     if "step_size" in history:
         steps = _chart("chart-steps", "Step size by epoch")
         body += f"<details><summary>For the curious: the step sizes</summary>{steps}</details>"
@@ -351,13 +351,13 @@ def _check(report: Report, check: Mapping[str, Any]) -> str:
 
 def _people(report: Report, people: Mapping[str, Any]) -> str:
     cells = shown_cells(people, MAX_PEOPLE)
-    told = " ".join(sentences.people_sentences(people))
+    text = " ".join(sentences.people_sentences(people))
     rows = zip(*(map(_name if name == "participant" else _sentence, column) for name, column in cells.items()))
     n_people = len(people["participant"])
     which = f"the {MAX_PEOPLE} most doubtful of {n_people:,}" if n_people > MAX_PEOPLE else "the most doubtful first"
     head = [sentences.PEOPLE_TITLES.get(name, name) for name in cells]
     table = f"<details><summary>Table of people, {which}</summary>{_table(head, rows, 'numbers')}</details>"
-    return f"<p>{_sentence(told)}</p>{table}"
+    return f"<p>{_sentence(text)}</p>{table}"
 
 
 def _facts(facts: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Sentences, as plain text, that say what the numbers mean; "" if there is nothing to say."""
+"""Sentences of report and terminal, as plain text, from named figures; "" if there is nothing to say."""
 
 from __future__ import annotations
 
@@ -164,8 +164,16 @@ def _room(found: Evaluation, tried: Tried | None) -> str:
     return f"So this map leaves {points(below)} to be explained."
 
 
+def held_out_source(found: Evaluation) -> str:
+    """What the held-out accuracy was measured on, and its interval."""
+    text = "answers it has not seen" + (", to random questions" if found.random_only else "")
+    if found.held_out_low is None or found.held_out_high is None:
+        return text
+    return f"{text}; {100 * found.level:g} % interval {interval(found.held_out_low, found.held_out_high)}"
+
+
 def ceiling_source(found: Evaluation) -> str:
-    """What the noise ceiling was found from."""
+    """What the noise ceiling was estimated from."""
     if found.ceiling_questions is None:
         return "noise ceiling, from repeated questions"
     questions = counted(found.ceiling_questions, "repeated question")
@@ -205,7 +213,7 @@ def judgement_lines(found: Judgement) -> str:
 
 
 def map_sentence(n_objects: int, n_components: int, shares: Sequence[float] = ()) -> str:
-    """How to read the map; `shares` are the parts of its spread along each axis."""
+    """How to read the map; `shares` are the fractions of its spread along each axis."""
     how = {
         1: "Objects close to each other on the line were judged similar.",
         2: "Objects close to each other were judged similar; directions and absolute size mean nothing.",
@@ -221,9 +229,14 @@ def map_sentence(n_objects: int, n_components: int, shares: Sequence[float] = ()
 
 
 def few_answers_sentence(n_few: int, n_components: int) -> str:
-    """What hollow markers say."""
+    """What hollow markers mean."""
     objects = counted(n_few, "object that is", "objects that are")
     return f"Hollow: {objects} in fewer than {n_components + 1} questions, too few for a certain place."
+
+
+def unplaced_sentence(n_unplaced: int, n_objects: int) -> str:
+    """How many objects the map does not show."""
+    return f"Without a position, and so not shown: {n_unplaced:,} of {n_objects:,} objects."
 
 
 def data_sentence(check: Mapping[str, Any]) -> str:
@@ -235,6 +248,7 @@ def data_sentence(check: Mapping[str, Any]) -> str:
     return text if people is None else f"{text}, by {counted(len(people), 'person', 'people')}"
 
 
+LEARNING = "Accuracy on answers not seen, by the number of answers used. The dashed part is extrapolated."
 PEOPLE_TITLES = {
     "participant": "Person", "answers": "Answers", "seconds": "Seconds", "first": "First option",
     "same_side": "Same side", "streak": "Longest streak", "repeats": "Repeats", "repeats_alike": "Alike",
@@ -247,40 +261,39 @@ def people_sentences(people: Mapping[str, Any]) -> list[str]:
     """How many answers people gave, how far they agree with the others, and how many may be guessing."""
     n_people, answers = len(people["participant"]), sorted(people["answers"])
     each = f"{answers[0]:,}" if answers[0] == answers[-1] else f"{answers[0]:,} to {answers[-1]:,}"
-    told = [f"{counted(n_people, 'person', 'people')} gave {each} answers each."]
+    text = [f"{counted(n_people, 'person', 'people')} gave {each} answers each."]
     agreement = sorted(value for value in people["agreement"] if value is not None and value == value)
     if agreement:
         middle = agreement[len(agreement) // 2]
-        told.append(
-            f"Each was held to a map made without them: they agree with it in {percent(middle)} of answers (median; "
-            f"{percent(agreement[0])} to {percent(agreement[-1])})."
-        )
+        text.append("Each was compared with a map made without them.")
+        low, high = percent(agreement[0]), percent(agreement[-1])
+        text.append(f"They agree with it in {percent(middle)} of answers (median; {low} to {high}).")
     guessing = sum(value is None or not value < 0.05 for value in people["p_chance"])
     if guessing:
         some = counted(guessing, "person", "people")
-        told.append(f"{some} cannot be distinguished from somebody who only guesses. Nobody was left out for that.")
+        text.append(f"{some} cannot be distinguished from somebody who only guesses. Nobody was left out for that.")
     else:
-        told.append("All agree with it better than somebody who only guesses.")
-    return told
+        text.append("All agree with it better than somebody who only guesses.")
+    return text
 
 
 def reliability_sentence(guesses: Sequence[float]) -> str:
-    """What was found about guessers by a fit that weighs people."""
+    """How a fit that weights people rated them."""
     most = sum(share > 0.5 for share in guesses)
     people = counted(len(guesses), "person", "people")
-    return f"answers weighed by how often each of {people} seems to guess; {most:,} do so more often than not"
+    return f"answers weighted by how often each of {people} seems to guess; {most:,} do so more often than not"
 
 
 def dimensions_sentence(
     chosen: int | None, shown: int, accuracy: Mapping[int, float] | None = None, is_partial: bool = False
 ) -> str:
     """What the chart of dimensions shows; `shown` is the dimension of the map on the page, `accuracy` the chart."""
-    told = "How well maps of different dimension satisfy answers they have not seen. Bars are one standard error."
+    text = "How well maps of different dimension satisfy answers they have not seen. Bars are one standard error."
     if is_partial:
-        return f"{told} The computation was interrupted: some maps are missing, and no dimension is chosen."
+        return f"{text} The computation was interrupted: some maps are missing, and no dimension is chosen."
     if chosen is None:
-        return told
-    marked = f"{told} The ring marks {counted(chosen, 'dimension')}, the fewest that no larger number beats"
+        return text
+    marked = f"{text} The ring marks {counted(chosen, 'dimension')}, the fewest that no larger number beats"
     marked += "; this map has as many." if chosen == shown else f"; this map has {shown}."
     return " ".join(filter(None, (marked, _choice(chosen, accuracy or {}))))
 
@@ -291,7 +304,7 @@ def _choice(chosen: int, accuracy: Mapping[int, float]) -> str:
     if others and chosen > max(others):
         return "It is the largest that was tried: larger ones may do better still."
     if any(value >= accuracy[chosen] if d < chosen else value > accuracy[chosen] for d, value in others.items()):
-        return "Which beats which is judged by other maps than these, made for that purpose."
+        return "Dimensions are compared by maps of the softplus loss, made for that purpose, not by those in the chart."
     return ""
 
 
@@ -304,17 +317,17 @@ def dimension_lines(found: DimensionSelection) -> str:
         mark = "   <- chosen" if d == found.chosen else "" if folds == of else f"   ({folds} of {of} folds)"
         known = "unknown" if not folds else percent(mean) + (f" ± {100 * error:.1f}" if folds > 1 else "")
         lines.append(f"{d:>10}   {known}{mark}")
-    if found.chosen not in (None, int(found.dims[-1])):  # of the largest, the verdict speaks
+    if found.chosen not in (None, int(found.dims[-1])):  # for the largest, the verdict has the reason
         lines += filter(None, [_choice(found.chosen, dict(zip(found.dims.tolist(), found.accuracy.tolist())))])
     return "\n".join([*lines, found.verdict])
 
 
 def convergence_sentence(in_stages: bool = False) -> str:
     """What the chart of the computation shows; a solver that works in stages minimises something else in each."""
-    told = ["How the objective came down."]
+    text = ["The objective during the computation."]
     if in_stages:
-        told.append("The first stages see a part of the answers only, or another loss, so it may jump between them.")
-    return " ".join([*told, "A flat end means that the computation had finished."])
+        text.append("The first stages use only some of the answers, or another loss, so it may jump between them.")
+    return " ".join([*text, "A flat end means that it has converged."])
 
 
 def violations_sentence(
@@ -323,18 +336,18 @@ def violations_sentence(
     """How many answers (or comparisons) the map contradicts; `share` is their part by weight, if not votes."""
     what = "answer" if are_answers else "comparison"
     weighed = "" if share is None else f", {percent(share)} by weight"
-    told = f"The map contradicts {n_violated:,.0f} of {counted(n_answers, what)}{weighed}."
+    text = f"The map contradicts {n_violated:,.0f} of {counted(n_answers, what)}{weighed}."
     if n_unplaced:
-        told += f" {n_unplaced:,.0f} more {'concerns' if n_unplaced == 1 else 'concern'} objects without a position."
-    return told
+        text += f" {n_unplaced:,.0f} more {'concerns' if n_unplaced == 1 else 'concern'} objects without a position."
+    return text
 
 
 def distances_sentence(near: float, far: float, width: float) -> str:
     """Two distances: their ratio, and each in percent of the map's width, since the scale of a map is arbitrary."""
     shares = [f"{100 * distance / width if width else 0:.3g}" for distance in (near, far)]
-    told = f"({shares[0]} against {shares[1]} % of the map's width)"
+    text = f"({shares[0]} against {shares[1]} % of the map's width)"
     if near == far:
-        return f"equally far {told}"
+        return f"equally far {text}"
     if near >= 1000 * far:
-        return f"much farther {told}"
-    return f"{near / far:.3g} times as far {told}"
+        return f"much farther {text}"
+    return f"{near / far:.3g} times as far {text}"

@@ -1,4 +1,4 @@
-"""The map that answers with slips come from: it shows how far a fit is biased by wrong answers."""
+"""The bias of a map caused by wrong answers, estimated with models that allow for lapses."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from nearer.metrics import AnswerLaw, comparison_distances, fit_answer_law
 from nearer.metrics.answer_law import log_odds
 from nearer.refits import fit_best, fit_quietly, quiet_map
 
-# From answers that follow the ratio of two distances to answers that follow the difference of their squares.
+# From models of the ratio of two distances to the model of the difference of their squares.
 _MODELS: tuple[Loss, ...] = (*(TSTELoss(alpha) for alpha in (1.0, 3.0, 10.0, 30.0)), STELoss())
 _LEAST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class LikelyMap:
-    """A map, and how answers follow from it: a model, and a law fitted to answers that maps had not seen."""
+    """A map, with a loss and an answer law that give the probability of each answer."""
 
     embedding: np.ndarray
     loss: Loss
@@ -41,12 +41,11 @@ def likely_map(
     rng: np.random.Generator,
     n_jobs: int | None,
 ) -> LikelyMap:
-    """Maximum-likelihood map of models with slips.
+    """Maximum-likelihood map of models with lapses.
 
-    Losses without slips in their model distort a map to accommodate wrong answers: ste, for one, makes a flat map
-    round. Fits begin at `start`, NaN for objects in no comparison. Each resample has the weights (N,) of the answers
-    drawn, and which (N,) were left out: on these the law is fitted, since answers that a map has seen look surer than
-    they are.
+    A loss whose model has no lapses distorts the map to accommodate wrong answers: ste, for example, makes a flat map
+    round. Fits start at `start`, NaN for objects in no comparison. A resample is the weights (N,) of the answers drawn
+    and a mask (N,) of those left out. The law is fitted to the latter: on training answers it would be overconfident.
     """
     everybody = Answers(comparisons.kind, len(comparisons), Coded.constant("all", len(comparisons)))
     data = comparisons.replaced(answers=everybody, answer=None, labels=None)
@@ -66,13 +65,13 @@ def likely_map(
     base = OrdinalEmbedding(start.shape[1], loss=loss, n_jobs=1)
     own = np.ones(len(data)) if data.weights is None else data.weights
 
-    def judge(drawn_and_left: tuple[np.ndarray, np.ndarray], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        weights, left_out = drawn_and_left
+    def held_out(resample: tuple[np.ndarray, np.ndarray], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        weights, left_out = resample
         drawn = data[weights > 0].replaced(weights=np.maximum(weights * no_slip, _LEAST)[weights > 0])
         Y = fit_best(base, drawn, [np.nan_to_num(X)], 0, rng).embedding_
         unseen = left_out & (own > 0)
         unseen = unseen if unseen.any() else own > 0
         return log_odds(loss, *comparison_distances(Y, data[unseen])), own[unseen]
 
-    odds, counts = map(np.concatenate, zip(*quiet_map(judge, n_jobs, resamples, rng.spawn(len(resamples)))))
+    odds, counts = map(np.concatenate, zip(*quiet_map(held_out, n_jobs, resamples, rng.spawn(len(resamples)))))
     return LikelyMap(X, loss, fit_answer_law(odds, counts))

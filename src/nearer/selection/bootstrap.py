@@ -21,8 +21,8 @@ from nearer.metrics.on_map import on_labels
 from nearer.refits import fit_best, quiet_map, simulated, template
 from nearer.selection.bias import likely_map
 
-# Resamples whose left-out answers show how sure answers are, sets of answers simulated, questions looked at, and the
-# level at which the widened bounds are exact for simulated answers.
+# Resamples whose left-out answers the answer law is fitted to; sets of simulated answers; most questions used to widen
+# the intervals; level at which the widened intervals are exact for simulated answers.
 _N_JUDGES = 10
 _N_SIMULATED = 16
 _MOST_ASKED = 2000
@@ -73,10 +73,10 @@ class Bootstrap:
     """A map and its resamples.
 
     Resamples scatter about the map fitted to all answers, which is biased, because the loss does not model wrong
-    answers. `likely` is the maximum-likelihood map of models with slips; the bias is the mean difference of
-    `simulated`, fits to answers drawn from `likely`, from it. `covariance` is that of each object's position about the
-    true one: over the resamples that place it, plus the outer product of its distance from `likely`, widened like the
-    intervals. `widening` makes nine of ten intervals hold `likely` if the simulated fits were the map.
+    answers. `likely` is the maximum-likelihood map of models with lapses, and `simulated` are fits to answers drawn
+    from it; the bias is their mean difference from `likely`. `covariance` is that of the resamples, plus the outer
+    product of the difference from `likely`, widened like the intervals. `widening` is chosen such that 90 % of the
+    intervals about the simulated fits contain `likely`.
     """
 
     embedding: np.ndarray  # (n_objects, n_components), fitted to all answers
@@ -144,13 +144,12 @@ def bootstrap(
 ) -> Bootstrap:
     """Fit the map again to answers drawn with replacement.
 
-    Every resample starts from the map fitted to all answers, so that only the answers differ; if that map satisfies all
-    of them, resamples start anew. The bias of the map, due to wrong answers that its loss does not model, is simulated:
-    answers are drawn from a map fitted by models with slips, and the fits to them by the loss are compared with that
-    map.
+    Every resample starts from the map fitted to all answers, or from random points if that map satisfies all of them.
+    The bias of the map, due to wrong answers that its loss does not model, is estimated by simulation: answers are
+    drawn from a map fitted by models with lapses, and the fits to them are compared with that map.
 
-    In simulations 90 % intervals held the truth in 88 to 98 % of cases, whatever the noise, and 90 % regions in 88 to
-    100 %, but with ste and hinge on very flat maps of three dimensions only in 82 to 84 %. They assume that the
+    In simulations 90 % intervals contained the truth in 88 to 98 % of cases at every noise level, and 90 % regions in
+    88 to 100 %, but only in 82 to 84 % with ste and hinge on very flat maps of three dimensions. They assume that the
     dimension is right. See docs/conclusions.md.
 
     Parameters
@@ -186,7 +185,7 @@ def bootstrap(
         raise ValueError(
             f"estimator: its map has {full.n_objects_:,} objects, the comparisons are over {data.n_objects:,}"
         )
-    # From a map that satisfies all answers no fit moves away, though many other maps do as well: begin anew there.
+    # A map that satisfies all answers is a minimum for every resample, which would hide the uncertainty.
     perfect = comparison_accuracy(full.embedding_, data) == 1.0
     starts, fresh = ([], base.n_init) if perfect else ([full.embedding_], 0)
 
@@ -212,7 +211,7 @@ def bootstrap(
 
 
 def _widened(found: Bootstrap, likely: np.ndarray, maps: Sequence[np.ndarray], asked: Comparisons) -> Bootstrap:
-    """Add the bias of simulated fits, each judged by that of the others, and widen bounds that are too narrow."""
+    """Add the bias of simulated fits, leaving each out in turn, and widen intervals and regions that are too narrow."""
     fits = np.array([procrustes_align(X, found.embedding) for X in maps])
     off = _off(likely, fits, asked)
     variance, _ = _variances(np.array([log_ratio(X, asked) for X in found.samples]))
@@ -226,13 +225,13 @@ def _widened(found: Bootstrap, likely: np.ndarray, maps: Sequence[np.ndarray], a
         for error, about in zip(errors, found.covariance[known] + _outer(_of_the_others(errors)))
     ]
     regions = _times(np.sqrt(np.maximum(np.array(apart), 0.0)), math.sqrt(chi2.ppf(_LEVEL, found.embedding.shape[1])))
-    # Of a place more is known than how far fits are off on average: how far this map is off the likely one.
+    # The bias of a position is not the mean over simulated fits but the difference of this map from `likely`.
     covariance = found.covariance + _outer(procrustes_align(likely, found.embedding) - found.embedding)
     return replace(found, likely=likely, simulated=fits, widening=intervals, covariance=covariance * regions**2)
 
 
 def _off(likely: np.ndarray, fits: np.ndarray, asked: Comparisons) -> np.ndarray:
-    """By how much the log-ratios (m, N) of simulated fits are above those they were simulated from."""
+    """Differences (m, N) of the log ratios of simulated fits from those of the map they were simulated from."""
     with np.errstate(invalid="ignore"):  # two objects in one place, on both maps
         return np.array([log_ratio(X, asked) for X in fits]) - log_ratio(likely, asked)
 
@@ -261,13 +260,13 @@ def _outer(vectors: np.ndarray) -> np.ndarray:
 
 
 def _times(away: np.ndarray, expected: float) -> float:
-    """How much wider bounds have to be, at least 1; `away` in standard errors, `expected` its quantile."""
+    """Factor by which bounds are widened, at least 1; `away` in standard errors, `expected` its normal quantile."""
     known = away[np.isfinite(away)]
     return max(float(np.quantile(known, _LEVEL)) / expected, 1.0) if len(known) else 1.0
 
 
 def _by_comparison(data: Comparisons):
-    """Draws answers one by one, with all their rows; left out are those to questions that were not drawn at all."""
+    """Draw answers with all their rows; left out are the answers to questions of which none was drawn."""
     question, (first, answer) = question_of_rows(data), first_rows(data)
     rows, votes, n = np.ones(len(data)) if data.weights is None else data.weights, data.votes[first], len(first)
     counted = data.answers.votes is not None and bool((votes == np.round(votes)).all())
@@ -285,7 +284,7 @@ def _by_comparison(data: Comparisons):
 
 
 def _by_participant(data: Comparisons):
-    """Draws participants with all their answers; left out are the answers of those who were not drawn."""
+    """Draw participants with all their answers; left out are the answers of the others."""
     if data.people is None:
         raise ValueError("by: got 'participant', but the comparisons do not say who answered")
     names, who = data.people.names, data.people.codes
@@ -311,7 +310,7 @@ def _covariances(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def interval_of(values: Any, level: float, *methods: str) -> Interval:
-    """Median and quantiles; where there are infinities, methods of `np.quantile` that do not interpolate."""
+    """Median and quantiles; values with infinities need methods of `np.quantile` that do not interpolate."""
     check_level(level)
     low, middle, high = (
         float(np.quantile(values, q, method=method))  # type: ignore[call-overload]

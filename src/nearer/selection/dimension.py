@@ -55,24 +55,23 @@ class DimensionSelection:
 
     @property
     def n_folds(self) -> np.ndarray:
-        """Folds that each dimension was judged by, int (m,): all of them, unless ctrl-C came before."""
+        """Finished folds of each dimension, int (m,): all of them, unless interrupted by ctrl-C."""
         return np.isfinite(self.fold_accuracy).sum(axis=0)
 
     @property
     def verdict(self) -> str:
         """The result in words."""
         if self.chosen is None:
-            return f"interrupted: {self.n_folds.sum()} of {self.fold_accuracy.size} maps were judged, none is chosen"
+            return f"interrupted: {self.n_folds.sum()} of {self.fold_accuracy.size} maps were finished, none is chosen"
         at = int(np.flatnonzero(self.dims == self.chosen)[0])
         found = f"{self.accuracy[at]:.1%} ± {self.accuracy_se[at]:.1%} of held-out answers satisfied"
         if self.decisive:
             fewer = "fewer predict worse, " if at else ""
             return f"{counted(self.chosen, 'dimension')}: {found}; {fewer}more add nothing that can be seen"
+        doubts = "; ".join(self.reasons)
         if len(self.candidates) > 1:
-            return (
-                f"{_listed(self.candidates)} dimensions, {self.chosen} if in doubt ({found}): {'; '.join(self.reasons)}"
-            )
-        return f"the data cannot tell the dimension: {'; '.join(self.reasons)}. The rule gives {self.chosen} ({found})"
+            return f"{_listed(self.candidates)} dimensions, {self.chosen} if in doubt ({found}): {doubts}"
+        return f"the answers do not determine the dimension: {doubts}. The rule gives {self.chosen} ({found})"
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the columns of a table, one row for each dimension."""
@@ -101,9 +100,9 @@ def cross_validate_dimensions(
 ) -> DimensionSelection:
     """Cross-validate the dimension of the map.
 
-    Two kinds of maps are made from the answers of every fold. Those of the estimator, for each dimension as `fit` would
-    make them, give the accuracy to expect. Those of the softplus loss, fitted from the largest dimension down, decide:
-    losses such as tste distort a map in ways that another dimension may repair, though the objects do not have it.
+    Every fold fits two kinds of maps. Those of the estimator, made as by `fit`, give the accuracy to expect. Those of
+    the softplus loss, fitted from the largest dimension down, decide: losses such as tste distort a map, and a further
+    dimension may compensate for that although the objects do not have it.
 
     Parameters
     ----------
@@ -122,7 +121,7 @@ def cross_validate_dimensions(
     Raises
     ------
     Interrupted
-        By ctrl-C, once a map was judged; its `found` has the maps judged so far, and chooses none.
+        By ctrl-C, once a fold is finished; `found` has the results so far, without a choice.
     """
     base = template(estimator)
     data = as_comparisons(comparisons)
@@ -137,9 +136,9 @@ def cross_validate_dimensions(
     fold = fold_of_rows(len(data), n_folds, rng, units)
     tested = [at_random(data, np.flatnonzero(fold == number)) for number in range(n_folds)]
     trains, tests = [data[fold != number] for number in range(n_folds)], [data[rows] for rows in tested]
-    # Random numbers of a map depend on its fold and dimension alone, so that they do not on what else is tried.
+    # The random numbers of a map depend on its fold and dimension only, not on the other dimensions tried.
     roots = [one.bit_generator.seed_seq for one in rng.spawn(n_folds)]
-    judged = len(tried) > 1
+    several = len(tried) > 1
     table = np.full((2, n_folds, len(tried)), np.nan)  # accuracy and log-loss
 
     def run(number: int, train: Comparisons, test: Comparisons, root: Any) -> np.ndarray | None:
@@ -148,7 +147,7 @@ def cross_validate_dimensions(
             fit = fit_best(_as_of_all(base, d, len(train) / len(data)), train, [], base.n_init, start)
             lost = log_loss(fit.embedding_, test, fit.loss_) if has_model else math.nan
             table[:, number, place] = comparison_accuracy(fit.embedding_, test), lost
-        return held_out_ratios(train, test, tried.tolist(), _generator(root, 0)) if judged else None
+        return held_out_ratios(train, test, tried.tolist(), _generator(root, 0)) if several else None
 
     try:
         results = quiet_map(run, n_jobs, range(n_folds), trains, tests, roots)
@@ -157,7 +156,7 @@ def cross_validate_dimensions(
             raise
         raise Interrupted(selection_of(tried, table)) from None
     evidence = None
-    if judged:
+    if several:
         rows = np.concatenate(tested)
         evidence = weigh(tried, np.concatenate(results, axis=1), units.codes[rows], take(data.weights, rows))
     n_answers = min(train.n_answers for train in trains)
@@ -167,7 +166,7 @@ def cross_validate_dimensions(
 def judge_dimension(
     dims: np.ndarray, table: np.ndarray, evidence: Evidence | None, *, n_objects: int, n_answers: float
 ) -> DimensionSelection:
-    """Say which dimensions the answers rule out, and why others are left.
+    """Find the dimensions that the answers do not rule out, and why.
 
     `table` (2, n_folds, m) holds accuracy and log-loss. The number of training answers decides whether another
     dimension could have been seen at all.
@@ -204,7 +203,7 @@ def judge_dimension(
 
 
 def _as_of_all(base: OrdinalEmbedding, d: int, share: float) -> OrdinalEmbedding:
-    """The estimator for a share of the answers: it chooses a penalty where it would for all of them, as `fit` will."""
+    """The estimator for a fraction of the answers, which chooses a penalty exactly if it would for all of them."""
     estimator = clone(base).set_params(n_components=d)
     solver = get_solver(estimator.solver)
     if isinstance(solver, Auto):

@@ -171,7 +171,7 @@ def evaluate(
     model : OrdinalEmbedding
         Fitted; copies of it are fitted to parts of the answers, with its number of starts.
     comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes, optional
-        Answers to judge the map by. Default: those it was made from.
+        Answers to evaluate the map on. Default: those it was made from.
     cv : int, optional
         Folds of the cross-validation, 0 for none. Default: 5 where that is informative and quick.
     cv_by : {"question", "participant"}
@@ -219,7 +219,7 @@ def evaluate(
             ),
         )  # fmt: skip
     if folds and model.n_components_ in tried and getattr(found.get("dimensions"), "chosen", None) is not None:
-        # One figure for one dimension: the maps were made and judged already.
+        # The map of this dimension is evaluated already, and has one held-out accuracy.
         found |= _held_out(found["dimensions"], model.n_components_)
     elif folds:
         measured = attempt("cross-validation", f"{folds} folds", lambda: _cross_validate(model, answers, folds, groups))
@@ -286,7 +286,7 @@ class Judgement:
 
 
 def judge(model: OrdinalEmbedding, comparisons: Any) -> Judgement:
-    """Judge a map by answers: how many it satisfies, and how well its loss (if any) predicts them."""
+    """Evaluate a map on answers: how many it satisfies, and how well its loss (if any) predicts them."""
     data = model.comparisons_on_map(comparisons)
     embedding = filled(model.embedding_, data.n_objects)
     satisfied = model.predict(data)
@@ -310,12 +310,12 @@ def calibrate(model: OrdinalEmbedding, comparisons: Any) -> Calibration:
 
 
 def answers_about(model: OrdinalEmbedding, comparisons: Any) -> Comparisons | None:
-    """The answers to judge a map by (default: its own, or None), with the map's numbers for the objects."""
+    """The answers to evaluate a map on (default: its own, or None), with objects numbered as on the map."""
     if comparisons is None:
         return getattr(model, "comparisons_", None)
     answers = model.comparisons_on_map(comparisons)
-    strangers = answers.n_objects - model.n_objects_
-    if strangers > 0:
-        are = counted(strangers, "object that is", "objects that are")
+    n_unknown = answers.n_objects - model.n_objects_
+    if n_unknown > 0:
+        are = counted(n_unknown, "object that is", "objects that are")
         raise ValueError(f"comparisons: got {are} not on the map, expected objects of the map only")
     return answers

@@ -1,4 +1,4 @@
-"""How many answers: accuracy against the number of comparisons, and where it is going."""
+"""Accuracy against the number of comparisons, and its extrapolation."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from nearer.refits import at_random, fit_best, quiet_map, simulated, template
 from nearer.selection.bootstrap import Interval, interval_of
 from nearer.selection.thresholds import ENOUGH, n_d_log_n
 
-# Misplaced points cost answers in proportion to their error, n ** -1/2, or, where close calls are coin tosses anyway,
-# to its square; the steeper end leaves room for what is left of the first rise.
+# The loss of accuracy is proportional to the error of the positions, n ** -1/2, or, if close calls are coin tosses
+# anyway, to its square; exponents above 1 allow for the end of the steep part.
 _EXPONENTS = np.linspace(0.5, 1.5, 21)
 _N_LAWS = 400
-# Sizes that are simulated, as multiples of the answers at hand; how much sharper answers may be than they look from a
-# map that is itself uncertain; sets of answers for each; questions that an accuracy is counted on.
+# Simulated sizes, as multiples of the present one; factors by which the slope of the answer law of the true map may
+# exceed that of a fitted one; sets of answers for each; questions that an accuracy is measured on.
 _AHEAD = (0.5, 1.0, 2.0, 4.0, 8.0)
-_LEEWAY = (4.0, 0.5, 1.0, 1.0, 1.0)  # of a law at these sizes: it starts from the present, and is for what comes
+_LEEWAY = (4.0, 0.5, 1.0, 1.0, 1.0)  # standard errors of the fit at these sizes, relative to each other
 _SHARPER = (1.0, 1.4, 2.0, 3.0, 6.0, 20.0)
 _N_SIMULATED = 3
 _N_QUESTIONS = 20_000
 # Standard error of the logarithm of a simulated gain: the map simulated from is not the true one.
 _GAIN_ERROR = 0.35
-# Of plausible laws, some may be infinite, and nothing can be interpolated between those.
+# Quantiles of values that may be infinite cannot be interpolated.
 _BOUNDS = ("lower", "nearest", "higher")
 
 
@@ -83,9 +83,9 @@ def fit_power_law(n: np.ndarray, accuracy: np.ndarray, se: np.ndarray | None = N
 class LearningCurve:
     """Accuracy on held-out answers for m training sizes.
 
-    Predictions are medians and quantiles of the `plausible_laws`, of answers simulated from the map, that agree with
-    the accuracies measured. With fewer than about 2 n d log n training answers (`early`) the curve may still be about
-    to rise, and nothing measured so far shows how far: upper bounds of the accuracy are then 1.
+    Predictions are medians and quantiles of the `plausible_laws`, which are simulated and agree with the accuracies
+    measured. With fewer than about 2 n d log n training answers (`early`) the steep part of the curve may be yet to
+    come, so upper bounds of the accuracy are 1.
     """
 
     n_comparisons: np.ndarray  # int (m,)
@@ -131,7 +131,7 @@ class LearningCurve:
     def __repr__(self) -> str:
         return (
             f"LearningCurve: {self.accuracy[-1]:.1%} at {self.n_comparisons[-1]:,} comparisons"
-            f"{', too few to say where it is going' if self.early else ''}"
+            f"{', too few to extrapolate' if self.early else ''}"
         )
 
 
@@ -147,13 +147,12 @@ def learning_curve(
 ) -> LearningCurve:
     """Measure accuracy against the number of comparisons, and predict it for more.
 
-    In every repeat a new test set is held out (all answers to a question on the same side) and the rest is put in
-    random order; each size takes the first of them, so smaller training sets are part of larger ones. A fit starts from
-    the map of the next smaller set, and from the estimator's `n_init` random points; the lowest training objective
-    decides.
+    In every repeat a new test set is held out, with all answers to its questions, and the rest is put in random order;
+    each training set contains the smaller ones. A fit starts from the map of the next smaller set and from `n_init`
+    random points; the one with the lowest training objective is kept.
 
-    The effect of more answers is simulated: answers to as many questions and to multiples of them are drawn from the
-    map fitted to all answers, as sure as makes the simulated accuracy equal to the one measured, and fitted again.
+    The effect of more answers is simulated: answers are drawn from the map fitted to all answers, at the noise level
+    that reproduces the measured accuracy, for multiples of the present number, and maps are fitted to them.
 
     Parameters
     ----------
@@ -161,8 +160,7 @@ def learning_curve(
         What to fit.
     comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes in memory
     sizes : sequence of int, optional
-        At least 3. Default: 7 sizes from a quarter of the training answers to all of them, in equal ratios; smaller
-        ones would say little about where the curve is going.
+        At least 3. Default: 7 sizes in equal ratios, from a quarter of the training answers to all of them.
     test_size : float, default 0.2
         Fraction held out.
     n_repeats : int, default 10
@@ -205,10 +203,10 @@ def _simulated_laws(
     base: OrdinalEmbedding, data: Comparisons, X: np.ndarray, law: AnswerLaw, n: int, accuracy: float,
     n_held_out: float, rng: np.random.Generator, n_jobs: int | None,
 ) -> list[PowerLaw]:  # fmt: skip
-    """Laws of learning for answers like these about objects placed at X, where n answers give an accuracy.
+    """Power laws for answers like these about objects at X, given the accuracy measured with n answers.
 
-    `law` says how held-out answers follow from maps fitted to n answers. From the true map they follow more surely: of
-    several such laws, those are taken under which n simulated answers give the accuracy measured, within its error.
+    `law` is the answer law of maps fitted to n answers. That of the true map is sharper: its slope is chosen such that
+    n simulated answers give the measured accuracy, within its error.
     """
     questions = _Questions(data)
     asked = questions.draw(_N_QUESTIONS, rng)
@@ -231,7 +229,7 @@ def _simulated_laws(
         return np.array(found).reshape(len(sharper), _N_SIMULATED, -1)
 
     present = curves(_SHARPER, (1.0,))[:, :, 0]
-    # Of the measured accuracy: a number of answers were held out, and others would have given another map.
+    # Error of the measured accuracy: from the number of held-out answers, and from the choice of training answers.
     luck = float(present.var(axis=1, ddof=1).mean())
     error = math.sqrt(max(accuracy * (1.0 - accuracy), 1e-6) / n_held_out + luck)
     now = np.maximum.accumulate(present.mean(axis=1))
@@ -249,7 +247,7 @@ def _simulated_laws(
 
 
 class _Questions:
-    """Draws questions like those asked: the same again as often as answers share one, otherwise any of the objects."""
+    """Draws questions like those asked, with the same fraction of repeated questions."""
 
     def __init__(self, data: Comparisons):
         self.data, self.objects = data, np.flatnonzero(data.seen)
@@ -279,7 +277,7 @@ def _split(data: Comparisons, test_size: float, rng: np.random.Generator) -> tup
         raise ValueError(f"test_size: {test_size} of {n_questions:,} different questions leaves one side empty")
     held_out = np.isin(question, rng.choice(n_questions, n_test, replace=False))
     order = rng.permutation(np.flatnonzero(~held_out))
-    if n_questions < int(questions_of(data).max()) + 1:  # rows of one answer stay side by side, wherever it comes
+    if n_questions < int(questions_of(data).max()) + 1:  # keep the rows of an answer together
         _, first, place = np.unique(question[order], return_index=True, return_inverse=True)
         order = order[np.argsort(first[place], kind="stable")]
     return order, data[at_random(data, np.flatnonzero(held_out))]
@@ -296,5 +294,5 @@ def _sizes(sizes: Sequence[int] | None, n_train: int) -> np.ndarray:
 
 
 def _without_gaps(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A map with objects that have no place yet put at random."""
+    """A map with random positions for the objects that have none."""
     return np.where(np.isnan(X), rng.normal(scale=np.nanstd(X), size=X.shape), X)

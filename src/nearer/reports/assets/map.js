@@ -54,8 +54,8 @@ class MapPanel {
     if (this.painter.show.labels && labels < visible) some.push(`names shown for ${count(labels)} of ${count(visible)} objects`);
     if (pictured < pictures) some.push(`pictures for ${count(pictured)} of ${count(pictures)} that have one`);
     if (some.length) {
-      const told = some.join(", "), more = document.documentElement.classList.contains("print") ? "." : " in view: zoom in or point at an object for more.";
-      parts.push(told[0].toUpperCase() + told.slice(1) + more);
+      const text = some.join(", "), more = document.documentElement.classList.contains("print") ? "." : " in view: zoom in or point at an object for more.";
+      parts.push(text[0].toUpperCase() + text.slice(1) + more);
     }
     if (this.painter.show.regions && data.cov) {
       parts.push(visible > MAX_REGIONS ? "Zoom in to see the regions of uncertainty." : `Regions hold an object with ${+(100 * data.level).toPrecision(3)} % probability.`);
