@@ -10,11 +10,10 @@ import numpy as np
 from nearer.data import Comparisons, splits
 from nearer.data.splits import first_rows
 
-# A participant is judged on at least this many answers, and doubted where such a low agreement has less than this
-# probability, divided by the number of participants judged.
+# Fewest shared answers for a p-value, and the significance level, which is divided by the number of participants.
 MIN_SHARED = 10
 SIGNIFICANCE = 0.01
-# With a variance beyond this, a sum of binomials is as good as normal.
+# With a larger variance, a sum of binomials is treated as normal.
 _LARGE = 1000.0
 
 
@@ -51,7 +50,7 @@ class ParticipantCheck:
 def agreement_with_others(
     comparisons: Comparisons, member: np.ndarray, side: np.ndarray, counts: np.ndarray
 ) -> list[ParticipantCheck] | None:
-    """Agreement of each participant with the others, the most doubtful first; None if they are not known.
+    """Agreement of each participant with the others, the lowest p-value first; None if they are not known.
 
     `member` and `side` (N,) are the question of each row and which of its two answers it is; `counts` (2, n_questions).
 
@@ -92,11 +91,11 @@ def agreement_with_others(
         chances, level = np.unique(chance[mine], return_inverse=True)
         n = np.bincount(level, weights=votes[first][mine])
         p_value[i] = sum_of_binomials_tail(n, chances, int(n_minority[i]))
-    judged = n_shared >= MIN_SHARED
-    suspicious = judged & (p_value < SIGNIFICANCE / max(int(judged.sum()), 1))
+    tested = n_shared >= MIN_SHARED
+    suspicious = tested & (p_value < SIGNIFICANCE / max(int(tested.sum()), 1))
     with np.errstate(invalid="ignore"):
         agreement, expected = n_agree / n_shared, n_expected / n_shared
-    order = np.lexsort((np.where(judged, p_value, 2.0), ~suspicious))
+    order = np.lexsort((np.where(tested, p_value, 2.0), ~suspicious))
     return [
         ParticipantCheck(
             participant=people[i] if people.dtype.kind == "O" else int(people[i]),
@@ -104,7 +103,7 @@ def agreement_with_others(
             n_shared=int(n_shared[i]),
             agreement=float(agreement[i]) if n_shared[i] else None,
             expected=float(expected[i]) if n_shared[i] else None,
-            p_value=float(p_value[i]) if judged[i] else None,
+            p_value=float(p_value[i]) if tested[i] else None,
             suspicious=bool(suspicious[i]),
         )
         for i in order.tolist()

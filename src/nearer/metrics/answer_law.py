@@ -13,10 +13,10 @@ from nearer import kernels
 from nearer.data import Comparisons
 from nearer.losses import Loss
 
-# A far pair e^10 times as far says no more than that, and a distance of 0 not infinitely much.
+# Log ratios are clipped here: a larger one is not more informative, and a distance of 0 makes it infinite.
 _MOST = 10.0
 _BINS_PER_UNIT = 50
-# Of the fit: most steps, what keeps a flat direction from a step too long, and where log slope and logit end.
+# Fit: most steps, ridge against long steps in flat directions, and bounds of log slope and logit.
 _MOST_STEPS = 50
 _RIDGE = 1e-6
 _LIMITS = (np.array([-5.0, -12.0]), np.array([5.0, 12.0]))
@@ -30,8 +30,8 @@ _TINY = np.finfo(float).tiny
 class AnswerLaw:
     """``P[answer] = lapse + (1 - 2 lapse) / (1 + exp(-slope * log_ratio))``.
 
-    It serves maps of every loss alike: close calls are uncertain (a finite slope), and any answer may be a slip (with
-    the probability lapse, at most 1/2).
+    It applies to maps of every loss: close calls are uncertain (a finite slope), and any answer may be a lapse (with
+    probability lapse, at most 1/2).
     """
 
     slope: float
@@ -46,7 +46,7 @@ class AnswerLaw:
 def fit_answer_law(ratio: np.ndarray, weights: np.ndarray | None = None) -> AnswerLaw:
     """The law of highest likelihood, given the log ratios (N,) of answers that the map was not fitted to."""
     exact = np.clip(np.nan_to_num(ratio, nan=0.0), -_MOST, _MOST)
-    # Answers of about the same ratio count as one of their mean: two parameters need no more.
+    # Answers are binned by their ratio, which is accurate enough for two parameters.
     place = ((exact + _MOST) * _BINS_PER_UNIT).astype(np.intp)
     w = np.bincount(place, weights=weights)
     x = np.bincount(place, weights=exact if weights is None else exact * weights)[w > 0] / w[w > 0]

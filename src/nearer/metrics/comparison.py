@@ -21,7 +21,7 @@ from nearer.metrics.on_map import on_labels
 from nearer.notebook import data_frame, html_table
 from nearer.registry import WITH_MODEL
 
-CHUNK_ROWS = 1 << 17  # rows handled at once: a few MB of work space, whatever the number of comparisons
+CHUNK_ROWS = 1 << 17  # rows processed at once, in a few MB of work space
 
 
 def comparison_distances(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -155,7 +155,7 @@ def calibration(
         unsure = np.isnan(near) | np.isnan(far) | (near == far)
         p = np.where(unsure, 0.5, model.probability(near, far))
         confidence = np.maximum(p, 1.0 - p)
-        right = np.where(unsure, 0.5, near < far)  # both pairs are put on one scale: the model prefers the shorter
+        right = np.where(unsure, 0.5, near < far)  # every model predicts the shorter pair
         which = np.minimum(((confidence - 0.5) * 2 * n_bins).astype(np.intp), n_bins - 1)
         w = np.ones(len(p)) if weights is None else weights[rows]
         count += np.bincount(which, minlength=n_bins)
@@ -232,7 +232,7 @@ def worst_comparisons(
     points, comparisons = _on_points(embedding, comparisons)
     near, far = _squared_distances(points, comparisons.index)
     placed = np.isfinite(near) & np.isfinite(far)
-    # The squared distances decide, as in `comparison_accuracy`, so that violated and satisfied rows are all rows.
+    # By squared distances, as in `comparison_accuracy`, so that every row is either violated or satisfied.
     violated = np.flatnonzero(placed & ~(near < far))
     near, far = np.sqrt(near), np.sqrt(far)
     order = violated[np.argsort(far[violated] - near[violated], kind="stable")]
@@ -265,7 +265,7 @@ def wilson_interval(share: ArrayLike, count: ArrayLike, level: float = 0.95) -> 
     share, count, z = np.asarray(share, dtype=float), np.asarray(count, dtype=float), float(ndtri((1 + level) / 2))
     centre = (share + z**2 / (2 * count)) / (1 + z**2 / count)
     half = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
-    # At shares of 0 and 1 the bound meets the share; rounding must not push it past.
+    # At fractions of 0 and 1 the bound equals the fraction; rounding must not exceed it.
     return np.clip(centre - half, 0, share), np.clip(centre + half, share, 1)
 
 
@@ -288,7 +288,7 @@ def check_points(embedding: ArrayLike, name: str = "embedding") -> np.ndarray:
 
 
 def _on_points(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> tuple[np.ndarray, Comparisons]:
-    """The positions, and comparisons of their rows; rows that have names, as the index of a frame, go by them."""
+    """Positions, and comparisons of their rows; rows with names, as in the index of a frame, are matched by them."""
     points, names = check_points(embedding), row_names(embedding)
     if isinstance(comparisons, Comparisons):
         data = comparisons if names is None else on_labels(comparisons, names, False)

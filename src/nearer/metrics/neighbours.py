@@ -45,5 +45,5 @@ def neighbourhood_agreement(X: ArrayLike, Y: ArrayLike, k: int = 10) -> float:
     if not 1 <= k < len(a):
         raise ValueError(f"k: got {k}, expected 1 to {len(a) - 1} for {len(a)} objects with positions in both")
     both = np.concatenate([nearest_neighbours(points, k)[0] for points in (a, b)], axis=1)
-    both.sort(axis=1)  # a shared neighbour now stands next to itself
+    both.sort(axis=1)  # a shared neighbour occurs twice in a row
     return float(np.count_nonzero(both[:, 1:] == both[:, :-1]) / (len(a) * k))

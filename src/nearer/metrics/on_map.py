@@ -17,7 +17,7 @@ from nearer.warning_types import InputWarning
 def comparisons_on_map(
     X: Any, labels: np.ndarray | None, n_objects: int, y: Any = None, sample_weight: Any = None
 ) -> Comparisons:
-    """Whatever is given as comparisons, with the objects numbered as on a map; those that it does not have follow."""
+    """Comparisons in any form that `fit` takes, with objects numbered as on a map; further objects follow."""
     comparisons = on_labels(as_comparisons(X, y, sample_weight), labels, is_named(X))
     seen = comparisons.seen
     if not seen[:n_objects].any():
@@ -31,16 +31,10 @@ def comparisons_on_map(
 
 
 def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons:
-    """The same comparisons with the objects numbered as on a map; those that it has not follow.
+    """The same comparisons with objects numbered as on a map with these labels (n,); further objects follow.
 
-    Parameters
-    ----------
-    comparisons : Comparisons
-    labels : sequence of str, shape (n,), or None
-        Of the map.
-    named : bool
-        Whether comparisons without labels call their objects by numbers, as a table does. Otherwise, as in an array, a
-        number is a row of the map; where it may be a label too, that is refused.
+    In comparisons without labels, numbers are labels if `named`, as in a table. Otherwise, as in an array, they are
+    rows of the map; numbers that could be either are refused.
     """
     if labels is None:
         return comparisons if comparisons.labels is None else _by_number(comparisons)
@@ -59,7 +53,7 @@ def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons
 
 
 def _by_number(comparisons: Comparisons) -> Comparisons:
-    """The same without labels, for a map without any: objects that are called by numbers are its rows."""
+    """The same without labels, for a map without any: labels that are numbers are its rows."""
     labels = [] if comparisons.labels is None else comparisons.labels.tolist()
     if not labels or not all(map(is_whole, labels)):
         raise ValueError("comparisons: got labels, but the map has none; give numbers, the rows of embedding_")

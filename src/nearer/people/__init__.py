@@ -1,4 +1,4 @@
-"""People: who to trust, and whose map it is."""
+"""Participants: data quality, exclusion, individual maps, and tests of differences."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def differ(
     ----------
     estimator : OrdinalEmbedding
         With a loss that is a probability model; fitted to the comparisons if it is not yet. With ``reliability=True``
-        answers are weighted by the probability that they were no guesses, and more differences are found.
+        answers are weighted by the probability that they are not guesses, which makes the test more powerful.
     comparisons : Comparisons
         With participants, unless `groups` are given.
     groups : array-like of str or int, shape (N,), or mapping of participant to group, optional
@@ -109,14 +109,14 @@ def _scores(data: Comparisons, X: np.ndarray, loss: Loss, reliability: bool) -> 
     if data.weights is not None:
         both *= data.weights[:, None]
     guess = 0.5 * (both[0] + both[1])
-    said = both[0] - both[0].mean(axis=0)  # what all ask for is no difference between them
+    said = both[0] - both[0].mean(axis=0)  # the common part is not a difference
     scale, turn = np.linalg.eigh(said.T @ said / len(said))
     whiten = turn / np.sqrt(np.maximum(scale, 1e-12 * scale.max()))
     return said @ whiten, guess @ whiten
 
 
 def _cleaned(scores: np.ndarray, guess: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """The scores without the direction in which guessing would move those of each unit."""
+    """The scores, with the direction in which guessing moves those of each unit projected out."""
     away = sums_of(guess, unit)
     length = np.linalg.norm(away, axis=1, keepdims=True)
     away = np.divide(away, length, out=np.zeros_like(away), where=length > 0)[unit]
@@ -134,7 +134,7 @@ def _by_signs(
     squares = np.add.reduceat((scores * scores).sum(axis=1), start)
 
     def agreement(values: np.ndarray) -> float:
-        """Sum over units of the products of different answers, all taken from their mean, for each answer."""
+        """Sum over units of the mean product of different answers, all centred."""
         sums = np.add.reduceat(values, start)
         mean = sums.sum(axis=0) / len(values)
         own = squares - 2.0 * sums @ mean + counts * (mean @ mean)

@@ -1,4 +1,4 @@
-"""Exclusion rules: who is left out, and how a paper reports it."""
+"""Exclusion rules, and how a paper reports them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _RULES: dict[str, tuple[str, Callable[[Any, Any], Any], str]] = {
 
 @dataclass(frozen=True)
 class ExclusionRules:
-    """Rules that say who is left out; by default nobody.
+    """Rules for leaving out participants; by default nobody is left out.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class ExclusionRules:
 
     @staticmethod
     def of(rules: Any) -> ExclusionRules:
-        """Rules from rules, a mapping of their names to values, or the path of a file."""
+        """Rules as given, from a mapping of names to values, or from the path of a file."""
         if isinstance(rules, ExclusionRules):
             return rules
         if isinstance(rules, (str, os.PathLike)):
@@ -93,11 +93,11 @@ class ExclusionRules:
         if not isinstance(rules, Mapping):
             raise ValueError(f"rules: got {rules!r}, expected rules by name or the path of a file")
         names = [field.name for field in fields(ExclusionRules)]
-        strange = [name for name in rules if name not in names]
-        if strange:
-            near = closest(str(strange[0]), names)
+        unknown = [name for name in rules if name not in names]
+        if unknown:
+            near = closest(str(unknown[0]), names)
             hint = f"; did you mean {near!r}?" if near else ""
-            raise ValueError(f"rules: got {strange[0]!r}, expected {listed(names, 9)}{hint}")
+            raise ValueError(f"rules: got {unknown[0]!r}, expected {listed(names, 9)}{hint}")
         return ExclusionRules(**rules)
 
     @property
@@ -160,7 +160,7 @@ class Exclusions:
 def exclude(
     comparisons: Any, rules: Any, table: ParticipantTable | None = None, **options: Any
 ) -> tuple[Comparisons, Exclusions]:
-    """Leave out people by rules that were written down beforehand.
+    """Leave out participants by rules set beforehand.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`IndividualEmbedding`: one map for all, and how much each of its axes counts for each person or group."""
+"""`IndividualEmbedding`: one map for all, with weights of its axes for each person or group."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from nearer.registry import WITH_MODEL
 
 # Standard deviations of the weights that are tried; 0 is the group's map.
 SPREADS = (0.0, 0.1, 0.2, 0.35, 0.6, 1.0, 1.7)
-# Weights from 50 answers are much better than from 33, so folds are small. With many answers, some folds suffice.
+# Folds are small, since weights from 50 answers are much better than from 33. With many answers, fewer folds suffice.
 _FOLDS = 10
 _ENOUGH_HELD_OUT = 20_000
 _LOOSE = 1e-5  # tolerance while spreads are compared
@@ -70,7 +70,7 @@ def sums_of(values: np.ndarray, unit: np.ndarray) -> np.ndarray:
 
 
 def places_within(unit: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """The place of each row among those of its unit, from 0 on, where rows follow each other in an order (N,)."""
+    """Rank of each row among those of its unit, from 0 on, in the given order (N,) of rows."""
     counts = np.bincount(unit)
     place = np.empty(len(unit), dtype=np.int64)
     by_unit = order[np.argsort(unit[order], kind="stable")]
@@ -125,7 +125,7 @@ class _Problem:
     def without_guesses(
         self, X: np.ndarray, W: np.ndarray, rounds: int, spread: float, max_iter: int, tol: float
     ) -> tuple[np.ndarray, np.ndarray, Reliability | None, int]:
-        """Weight each answer by its probability of being no guess, and solve again, in turns; from a solution."""
+        """From a solution, alternately weight each answer by its probability of not being a guess, and solve again."""
         plain, n_iter = self.scale, 0
 
         def chance() -> np.ndarray:
@@ -205,9 +205,9 @@ class IndividualEmbedding(BaseEstimator):
     """One map for all, and for each person the weight of each of its axes.
 
     For person p the squared distance of two objects is ``sum_a w_pa (x_a - y_a)^2`` with ``w_pa >= 0`` (as in INDSCAL).
-    Weights are shrunk to 1, the group's: they have a normal prior about 1, whose standard deviation is chosen on
-    held-out answers from a few values, 0 (one map for all) among them. If people differ, the axes are determined up to
-    their order, unlike those of a map for all. Lapse rates are estimated in turns with map and weights.
+    Weights are shrunk towards 1 by a normal prior, whose standard deviation is chosen on held-out answers from a few
+    values, including 0 (one map for all). If people differ, the axes are determined up to their order, while those of a
+    common map are arbitrary. Lapse rates are estimated alternately with map and weights.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ class IndividualEmbedding(BaseEstimator):
     spread : "auto" or float, default "auto"
         Standard deviation of the weights about 1. "auto": the one under which held-out answers are most likely.
     reliability : bool, default True
-        Whether to weight answers by the probability that they were no guesses, as in `OrdinalEmbedding`.
+        Whether to weight answers by the probability that they are not guesses, as in `OrdinalEmbedding`.
     n_init : int, default 1
         Random starts of the group's map.
     max_iter : int, default 300
@@ -317,10 +317,10 @@ class IndividualEmbedding(BaseEstimator):
     def _judge(
         self, data: Comparisons, units: Coded, loss: Loss, start: np.ndarray, rng: np.random.Generator
     ) -> list[SpreadChoice]:
-        """Held-out performance of the spreads, ascending until it only gets worse; folds within people."""
+        """Held-out performance of ascending spreads, until it gets worse twice; every fold has part of each person."""
         first, answer = first_rows(data)
         fold = _folds_within(Coded(units.codes[first], units.names), _FOLDS, rng)[answer]
-        names = units.names  # kept whole, so that a person without answers in a fold keeps their row
+        names = units.names  # all of them: a person without answers in a fold keeps their row
         ones = np.ones((len(names), self.n_components))
         folds: list[list[_Problem]] = []
         held_out = 0
@@ -350,7 +350,7 @@ class IndividualEmbedding(BaseEstimator):
         return tried
 
     def _keep(self, X: np.ndarray, W: np.ndarray, seen: np.ndarray) -> None:
-        """Make the weights of each axis 1 on average, and put the axes in order."""
+        """Scale the weights of each axis to a mean of 1, and sort the axes by spread."""
         mean = W.mean(axis=0)
         mean[mean <= 0.0] = 1.0
         X, W = X * np.sqrt(mean), W / mean
@@ -371,15 +371,15 @@ class IndividualEmbedding(BaseEstimator):
         return self.embedding_ * np.sqrt(self.weights_of(participant))
 
     def predict_proba(self, X: Any, groups: Any = None) -> np.ndarray:
-        """Probability (N,) that each row of X is answered as it stands by the person it belongs to.
+        """Probability (N,) of each answer in X for the person who gave it.
 
-        Rows without participants, or of people not met before, get the group's weights; `groups` as in `fit`.
+        Rows without participants, or of unknown people, get the weights of the group; `groups` as in `fit`.
         """
         near, far, _ = self._distances(X, groups)
         return np.where(np.isfinite(near) & np.isfinite(far), self.loss_.probability(near, far), np.nan)
 
     def predict(self, X: Any, groups: Any = None) -> np.ndarray:
-        """Whether each row of X holds for the person it belongs to, bool (N,); as in `predict_proba`."""
+        """Whether each row of X holds for the person who answered, bool (N,); parameters as in `predict_proba`."""
         near, far, _ = self._distances(X, groups)
         return near < far
 
@@ -414,7 +414,7 @@ class IndividualEmbedding(BaseEstimator):
 
 
 def _axes_of_people(problem: _Problem, X: np.ndarray) -> np.ndarray:
-    """The rotation of a map whose axes are those on which people differ most."""
+    """The rotation of a map to the axes on which people differ most."""
     d, unit = X.shape[1], problem.person
     if d == 1 or not unit.any():  # one axis, or one person
         return np.eye(d)

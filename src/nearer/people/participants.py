@@ -1,4 +1,4 @@
-"""`participants`: how the answers of each person were given."""
+"""`participants`: the quality of the answers of each person."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True, eq=False)
 class ParticipantTable:
-    """How the answers of each person were given, arrays (n_people,); the highest lapse rate comes first.
+    """Quality of the answers of each person, arrays (n_people,); the highest lapse rate comes first.
 
     Columns that cannot be computed from the data are None, single values NaN.
     """
@@ -120,7 +120,7 @@ def participants(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> ParticipantTable:
-    """Describe how the answers of each person were given.
+    """Measure the quality of the answers of each person.
 
     Agreement is measured by cross-validation over people: each fold of people is compared with a map of the answers of
     all others.
@@ -145,7 +145,7 @@ def participants(
         )
     people = data.people
     if len(people.names) < 3:
-        raise ValueError(f"participants: got {len(people.names)}, expected at least 3 to hold each to the others")
+        raise ValueError(f"participants: got {len(people.names)}, expected at least 3 to compare each with the others")
     n_folds = min(check_integer(n_folds, "n_folds", 2), len(people.names))
     leans = _leans_to_others(data, estimator, n_folds, as_generator(random_state), n_jobs)
     ratio = leans[:, 0]
@@ -192,17 +192,17 @@ def _ratio(top: np.ndarray, below: np.ndarray, otherwise: float = np.nan) -> np.
 def _leans_to_others(
     data: Comparisons, estimator: OrdinalEmbedding | None, n_folds: int, rng: np.random.Generator, n_jobs: int | None
 ) -> np.ndarray:
-    """How strongly maps of other people's answers support each row, (N, 3); NaN where they do not say.
+    """How strongly maps of other people's answers support each row, (N, 3); NaN for objects without a position.
 
-    Three features of about unit size, which change their sign with the answer: log ratio of far to near, difference of
-    the distances, difference of their squares.
+    Three features of about unit size, which change sign with the answer: log ratio of far to near, difference of the
+    distances, difference of their squares.
     """
     base = template(OrdinalEmbedding(2, random_state=0) if estimator is None else estimator)
     fold = fold_of_rows(len(data), n_folds, rng, data.people)
     seeds = [int(rng.integers(2**31)) for _ in range(n_folds)]
     leans = np.full((len(data), 3), np.nan)
 
-    def judge(number: int) -> None:
+    def compare(number: int) -> None:
         held = np.flatnonzero(fold == number)
         model = clone(base).set_params(random_state=seeds[number]).fit(data[np.flatnonzero(fold != number)])
         near, far = comparison_distances(model.embedding_, data[held])
@@ -212,15 +212,15 @@ def _leans_to_others(
         ratio = np.clip(log_ratio(model.embedding_, data[held]), -10.0, 10.0)
         leans[held] = np.stack([ratio, np.sqrt(far) - np.sqrt(near), far - near], axis=1)
 
-    quiet_map(judge, n_jobs, range(n_folds))
+    quiet_map(compare, n_jobs, range(n_folds))
     return leans
 
 
 def _law_of_careful(leans: np.ndarray, people: Coded, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Probability of each answer if it is no guess, and log-likelihoods of lapse rates, found in turns.
+    """Probability of each answer if it is not a guess, and log-likelihoods of lapse rates, estimated alternately.
 
-    How sure careful people are may follow the ratio or the difference of distances, and they slip now and then: the law
-    is fitted to the answers that seem to be no guesses.
+    The certainty of careful people may depend on the ratio or on the difference of distances, and includes lapses. The
+    law is fitted to answers weighted by the probability that they are not guesses.
     """
     known = np.isfinite(leans).all(axis=1)
     leans = np.where(known[:, None], leans, 0.0)
@@ -245,14 +245,14 @@ def _share_of_guesses(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndar
     best = logs.argmax(axis=1)
     inside = logs >= logs.max(axis=1, keepdims=True) - _DROP
     last = len(SHARES) - 1
-    # A grid point beyond the last inside is a bound that is never too tight.
+    # The next grid point outside is a conservative bound.
     low = np.maximum(inside.argmax(axis=1) - 1, 0)
     high = np.minimum(last - inside[:, ::-1].argmax(axis=1) + 1, last)
     return SHARES[best], SHARES[low], SHARES[high]
 
 
 def _rank_within(data: Comparisons, entry: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, bool]:
-    """The rank of each answer among its person's, 0 to 1, and whether it is known rather than that of the row."""
+    """Rank of each answer within its person, 0 to 1, and whether it follows a known order rather than the rows."""
     order = data.answers.order
     known = order is not None and bool((order[entry] >= 0).all())
     within = order[entry] if order is not None and known else np.arange(len(entry))

@@ -19,7 +19,7 @@ from nearer.questions.pool import Pool
 from nearer.questions.posterior import Posterior
 
 _TINY = np.finfo(float).tiny
-# Candidates scored per round; candidates scored again after each choice; random questions that stand for all.
+# Candidates scored per round; candidates scored again after each choice; random questions to be informative about.
 _CANDIDATES = 20_000
 _SHORT_LIST = 1000
 _N_TARGETS = 2000

@@ -23,7 +23,7 @@ SIDE = 96
 
 
 class Thumbnails(NamedTuple):
-    """Data URIs by object number, and sentences on what is not there."""
+    """Data URIs by object number, and notes on missing pictures."""
 
     uris: dict[int, str]
     notes: list[str]
@@ -36,7 +36,7 @@ def load_thumbnails(
     max_count: int = MAX_COUNT,
     max_bytes: int = MAX_BYTES,
 ) -> Thumbnails:
-    """Pictures of at most 96 pixels whose files are named as the labels, with or without ending, in any case."""
+    """Pictures within 96 pixels, from files named like the labels, with or without ending, regardless of case."""
     from PIL import UnidentifiedImageError
 
     root = Path(folder)
@@ -95,7 +95,7 @@ def _data_uri(path: Path) -> str:
     from PIL import Image, ImageOps
 
     with warnings.catch_warnings(), Image.open(path, formats=_FORMATS) as file:
-        warnings.simplefilter("ignore")  # of damage that the reader gets over
+        warnings.simplefilter("ignore")  # about damage that does not prevent reading
         if file.width * file.height > _MAX_PIXELS:
             raise ValueError(f"{file.width:,} x {file.height:,} pixels")
         picture = ImageOps.exif_transpose(file)
