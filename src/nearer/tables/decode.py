@@ -92,13 +92,11 @@ def decode(table: Table, plan: Plan, cells: Sequence[Any], objects: Objects | No
     n_coded = len(rows)
     rows.read_choice(names)
     kind, held = plan.form.kind, rows.held
-    if kind == "votes":
-        for role in plan.form.said:
-            rows.amounts(role)
     if kind == "rankings":
         rows.read_ranks()
-    if "weight" in rows.columns:
-        rows.amounts("weight")
+    for role in (*(plan.form.said if kind == "votes" else ()), "weight"):
+        if role in rows.columns:
+            rows.read_numbers(role)
     if "answer_number" in rows.columns:
         rows.read_own()
     if objects is None and len(rows) < n_coded:
@@ -122,9 +120,9 @@ class _Rows:
         for position, column in read.items():
             if (row := column.first_nul()) is not None:
                 raise table.refusal(f"{shown(column.cell(row))}: {HOLDS_NUL}", position, row)
-        self.columns = {role: read[position] for role, position in plan.at.items()}
-        self.also = {role: read[position] for role, position in plan.also.items()}
-        self.where = {position: read[position] for position in plan.where}
+        self.columns: dict[Any, Column] = {role: read[position] for role, position in plan.at.items()}
+        self.columns |= {("also", role): read[position] for role, position in plan.also.items()}
+        self.columns |= {("where", position): read[position] for position in plan.where}
         self.n_rows = len(next(iter(read.values())).cells)
         self.origin: np.ndarray | None = None  # the row of the table that each row comes from; None: all are there
         self.held: dict[str, Any] = {}  # what was read of the rows that are left
@@ -154,9 +152,7 @@ class _Rows:
         place = self.place(int(np.argmax(mask)))
         self.dropped = join_dropped(self.dropped, {reason: (int(np.count_nonzero(mask)), place)})
         keep = ~mask
-        cells: tuple[dict[Any, Column], ...] = (self.columns, self.also, self.where)
-        for held in cells:
-            held.update({key: column.take(keep) for key, column in held.items()})
+        self.columns = {key: column.take(keep) for key, column in self.columns.items()}
         for found in (self.held, self.details):
             found.update({name: values[keep] for name, values in found.items()})
         self.origin = np.flatnonzero(keep) if self.origin is None else self.origin[keep]
@@ -183,7 +179,7 @@ class _Rows:
             self.leave_out(np.arange(self.n_rows) < self.layout.skip_rows, "further header row")
         self._leave_out_headers()
         for position, values in self.plan.where.items():
-            column = self.where[position].spelled()
+            column = self.columns["where", position].spelled()
             numbers = {float(value) for value in values if is_number_text(value)}
             texts = [text.strip() for text in column.texts()]
             kept = [text in values or (is_number_text(text) and float(text) in numbers) for text in texts]
@@ -192,7 +188,7 @@ class _Rows:
     def _leave_out_headers(self) -> None:
         """Leave out rows that repeat the names of the columns; refuse those that have them in another order."""
         titles = [self.table.names[position].lower() for position in self.plan.at.values()]
-        columns, found = list(self.columns.values()), np.ones(len(self), bool)
+        columns, found = [self.columns[role] for role in self.plan.at], np.ones(len(self), bool)
         for column in columns:
             found &= column.among(titles)
             if not found.any():
@@ -206,40 +202,26 @@ class _Rows:
 
     def leave_out_empty(self) -> None:
         """Leave out rows without objects or without an answer; a row that lacks an object is a bad row."""
-        missing, form = self.layout.missing, self.form
-        empty = {role: self.columns[role].empty(missing) for role in form.roles if role not in ("n_chosen", "ordered")}
-        self.gaps = [role for role in form.objects if empty[role].any()]
-        skipped = {cell: 0 for cell, option in self.layout.answers.items() if option == SKIP}
-        if not any(mask.any() for mask in empty.values()) and not skipped:
-            return
-        objects = [empty[role] for role in form.objects]
-        blank = np.logical_and.reduce(objects)
-        silent = np.zeros_like(blank)
+        form = self.form
+        self.gaps = [role for role in form.objects if self._empty(role).any()]
+        if self.gaps and "answer_number" not in self.columns:  # in own files, rows without objects are attention checks
+            self.leave_out(self._empty(*form.objects), "no objects")
         if form.answer is not None:
             answer = self.columns[form.answer].spelled()
-            silent = empty[form.answer] | (_looked_up(answer, answer.texts(), skipped, str.strip) == 0)
+            skipped = {cell: 0 for cell, option in self.layout.answers.items() if option == SKIP}
+            is_skipped = _looked_up(answer, answer.texts(), skipped, str.strip) == 0
+            self.leave_out(is_skipped | self._empty(form.answer), "no answer")
         elif form.kind == "votes":
-            silent = np.logical_and.reduce([empty[role] for role in form.said])
-        if form.kind == "rankings":
-            objects = self._only_inner(objects)
-        some = np.logical_or.reduce(objects) & ~blank
-        is_check = "answer_number" in self.columns  # an attention check, in a file of this package
-        silent = silent & ~blank & ~some
-        blank &= not is_check
-        self.leave_out(blank, "no objects")
-        silent, some = silent[~blank], some[~blank]
-        self.leave_out(silent, "no answer")
-        some = some[~silent]
-        if some.any():
-            row = int(np.argmax(some))
-            first = next(role for role in form.objects if self.columns[role].empty(missing)[row])
-            self.bad(some, first, "missing cell", "an object")
+            self.leave_out(self._empty(*form.said), "no answer")
+        for role in self.gaps:
+            lacks = self._empty(role) & ~self._empty(*form.objects)
+            if form.kind == "rankings" and form.objects.index(role) > 2:  # a ranking may be shorter than others
+                lacks &= ~self._empty(*form.objects[form.objects.index(role) :])
+            self.bad(lacks, role, "missing cell", "an object")
 
-    def _only_inner(self, empty: list[np.ndarray]) -> list[np.ndarray]:
-        """Empty cells of rankings but for the last ones: a ranking may have fewer candidates than others."""
-        found = np.stack(empty[1:])
-        last = np.logical_and.accumulate(found[::-1])[::-1] & ~found[:2].any(axis=0)
-        return [empty[0], *(found & ~last)]
+    def _empty(self, *roles: str) -> np.ndarray:
+        """Mark the rows in which the cells of all these roles are empty."""
+        return np.logical_and.reduce([self.columns[role].empty(self.layout.missing) for role in roles])
 
     # ---- objects ----------------------------------------------------------------------------------------------------
 
@@ -250,7 +232,7 @@ class _Rows:
         for role in self.form.objects:
             column = self.columns[role]
             if role in self.gaps:
-                column = column.filled(column.empty(self.layout.missing), None)
+                column = column.filled(self._empty(role), None)
             self.columns[role] = column.composed()
         columns = [self.columns[role] for role in self.form.objects]
         names = Coding.of(columns) if objects is None else objects.names
@@ -342,16 +324,6 @@ class _Rows:
         many = f" ({counted(int(unread.sum()), 'such row')} of {len(unread):,})"
         return self.refusal(why + many, role, row, Layout(answers={code.strip(): BLANK for code in codes}))
 
-    def amounts(self, role: str) -> None:
-        """Read a column of numbers that are 0 or more."""
-        column = self.columns[role]
-        numbers, wrong = column.as_numbers(self.layout.missing, self.layout.decimal_comma)
-        if role.startswith("votes"):
-            numbers = np.where(np.isnan(numbers) & ~wrong, 0.0, numbers)
-        wrong |= ~(numbers >= 0) | np.isinf(numbers)
-        self.held["weights" if role == "weight" else role] = numbers
-        self.bad(wrong, role, f"no number in {role}", "a number of 0 or more")
-
     def read_ranks(self) -> None:
         """Read how many candidates of each ranking were chosen, and whether they are in order."""
         n_shown = (self.held["index"][:, 1:] >= 0).sum(axis=1)
@@ -370,15 +342,15 @@ class _Rows:
 
     def check_second_coding(self) -> None:
         """Refuse rows in which a program's two codings of one trial differ."""
-        if not self.also:
+        if not self.plan.also:
             return
         ours, choice = dict(zip(self.form.objects, self.held["index"].T)), self.held.get("choice")
         if choice is not None and self.form.kind == "answers":
             picked = np.where(choice == 0, ours["a"], ours["b"])
             ours |= {"near": picked, "far": np.where(choice == 0, ours["b"], ours["a"])}
         known: dict[Any, int] = {}  # cell of the second coding -> object of the first
-        for role, column in self.also.items():
-            column = column.spelled()
+        for role in self.plan.also:
+            column = self.columns["also", role].spelled()
             pairs = np.unique(np.stack([column.cells, ours[role]], axis=1), axis=0)
             for code, number in pairs.tolist():
                 cell = column.texts()[code] if code >= 0 else None
@@ -398,13 +370,13 @@ class _Rows:
         for role in OPTIONAL:
             if role not in self.columns or role == "weight":
                 continue
-            empty = self.columns[role].empty(self.layout.missing)
+            empty = self._empty(role)
             if empty.all():
                 continue
             if role in ("participant", "chosen_by"):
                 self.details[role] = self._names(role, empty)
             elif role in ("seconds", "milliseconds", "order"):
-                self._read_numbers(role)
+                self.read_numbers(role)
             elif role == "side":
                 self._look_up(role, empty, _SIDES, "left, right, first, second, third, 1, 2 or 3")
             else:
@@ -424,16 +396,23 @@ class _Rows:
         coded = Coded.of(column.spelled().filled(empty, UNKNOWN).composed())
         return whole_names(coded) if all(map(is_whole, coded.names.tolist())) else coded
 
-    def _read_numbers(self, role: str) -> None:
+    def read_numbers(self, role: str) -> None:
+        """Read a column of numbers that are 0 or more."""
         numbers, wrong = self.columns[role].as_numbers(self.layout.missing, self.layout.decimal_comma)
+        empty = np.isnan(numbers) & ~wrong
         wrong |= (numbers < 0) | np.isinf(numbers)
         if role == "order":
-            wrong |= (numbers != np.floor(numbers)) & ~np.isnan(numbers)
-            self.details["order"] = np.where(np.isnan(numbers) | wrong, -1, numbers).astype(np.int64)
-        else:
+            wrong |= (numbers != np.floor(numbers)) & ~empty
+            self.details["order"] = np.where(empty | wrong, -1, numbers).astype(np.int64)
+        elif role in ("seconds", "milliseconds"):
             self.details["seconds"] = numbers / (1000.0 if role == "milliseconds" else 1.0)
-        expected = "a whole number of 0 or more" if role == "order" else "a time of 0 or more"
-        self.bad(wrong, role, f"no number in {role}", expected)
+        elif role == "weight":
+            wrong |= empty
+            self.held["weights"] = numbers
+        else:
+            self.held[role] = np.where(empty, 0.0, numbers)
+        what = "a whole number" if role == "order" else "a number"
+        self.bad(wrong, role, f"no number in {role}", f"{what} of 0 or more")
 
     def _look_up(self, role: str, empty: np.ndarray, words: Mapping[str, int], expected: str) -> None:
         """Read cells that are one of some words, -1 for an empty one."""
