@@ -118,7 +118,6 @@ def _seal(kind: str) -> bytes:
 
 
 def _checksum(file: IO[bytes], size: int) -> bytes:
-    """SHA-256 of the first bytes of a file, in hexadecimal digits."""
     digest = hashlib.sha256()
     file.seek(0)
     while size > 0 and (part := file.read(min(_CHUNK, size))):
@@ -147,7 +146,6 @@ def _members(archive: zipfile.ZipFile, kind: str, newest: int) -> tuple[dict[str
 
 
 def _npy(array: np.ndarray) -> Iterator[Any]:
-    """The array in NumPy's format 1.0, in pieces."""
     buffer = io.BytesIO()
     np.lib.format.write_array_header_1_0(buffer, np.lib.format.header_data_from_array_1_0(array))
     yield buffer.getvalue()

@@ -376,7 +376,6 @@ def _disagree(agrees: np.ndarray, of: np.ndarray, n_tests: int | None = None) ->
 
 
 def _reversed(comparisons: Comparisons, pair: np.ndarray, n_pairs: int) -> list[Suspicion]:
-    """Participants who say the opposite of what the others say."""
     if comparisons.people is None:
         return []
     people, person = comparisons.people.names, comparisons.people.codes

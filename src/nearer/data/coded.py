@@ -94,7 +94,6 @@ class Column:
         return Column(self.cells, pa.array(texts, pa.string()))
 
     def take(self, rows: np.ndarray | slice) -> Column:
-        """Select cells by a mask, by positions or by a slice."""
         return Column(self.cells[rows], self.values)
 
     def cell(self, row: int) -> Any:
@@ -105,7 +104,6 @@ class Column:
         return None if value != value else int(value) if isinstance(value, float) and value.is_integer() else value
 
     def texts(self) -> list[str]:
-        """List the distinct texts of a column of text."""
         return self.values.to_pylist() if self.is_text else []
 
     def used(self) -> Any:
@@ -198,7 +196,6 @@ def column_from_arrow(data: Any) -> Column:
 
 
 def is_text(kind: Any) -> bool:
-    """Tell whether an Arrow type is text, coded or not."""
     import pyarrow.types as types
 
     kind = kind.value_type if types.is_dictionary(kind) else kind
@@ -290,7 +287,6 @@ class Coding:
         return not isinstance(self.values, np.ndarray)
 
     def names(self) -> np.ndarray:
-        """The names as text, shape (n,)."""
         return np.array(self.values.tolist(), dtype=str)
 
     def as_column(self) -> Column:
@@ -334,7 +330,6 @@ class Coding:
         return self.encoder(column)(slice(None))
 
     def encoder(self, column: Column) -> Callable[[slice], np.ndarray]:
-        """A function that encodes some of the rows of a column."""
         if not self.is_text and not column.is_text:
             cells = whole_numbers(column)
             return lambda rows: self._places(cells[rows])
@@ -414,7 +409,6 @@ class Coded:
 
     @staticmethod
     def of(column: Column) -> Coded:
-        """Code a column without empty cells."""
         coding = Coding.of([column])
         names = coding.names().astype(object) if coding.is_text else coding.values
         codes = coding.encode(column)
@@ -422,7 +416,6 @@ class Coded:
 
     @staticmethod
     def constant(name: str, n_rows: int) -> Coded:
-        """One name for all rows."""
         return Coded(np.zeros(n_rows, np.int32), np.array([name] if n_rows else [], dtype=object))
 
     def each(self) -> np.ndarray:
@@ -439,7 +432,6 @@ class Coded:
 
     @staticmethod
     def joined(parts: Sequence[Coded]) -> Coded:
-        """Rows of several, one after the other."""
         if len({part.names.dtype.kind for part in parts}) > 1:
             parts = [Coded(part.codes, part.names.astype(str).astype(object)) for part in parts]
         names = np.unique(np.concatenate([part.names for part in parts]))

@@ -72,7 +72,6 @@ class Comparisons(Parts):
 
     @classmethod
     def from_parts(cls, parts: Parts) -> Comparisons:
-        """Wrap parts that are known to be valid."""
         return _holding(vars(parts))
 
     def _hold(self, parts: Mapping[str, Any]) -> None:

@@ -118,7 +118,6 @@ _TABLE = "a table is read by nearer.read_comparisons"
 
 
 def refuse_table(values: Any, name: str) -> None:
-    """Refuse named columns where columns are known by their position."""
     named = hasattr(values, "columns") or hasattr(values, "column_names") or isinstance(values, Mapping)
     if named or getattr(getattr(values, "dtype", None), "names", None):
         raise ValueError(f"{name}: got a {type(values).__name__} with named columns, expected an array; {_TABLE}")
@@ -208,7 +207,6 @@ def ask(
     on_degenerate: str = "raise",
     details: Any = None,
 ) -> tuple[Asked, int, np.ndarray | None]:
-    """Check what a constructor was given: the questions, the number of objects and their labels."""
     n_objects, labels = check_objects(n_objects, labels)
     rows = check_rows(values, shape, n_objects, on_degenerate)
     if shape.widths == (3, 4):
@@ -307,7 +305,6 @@ def _voted(asked: Asked) -> tuple[Asked, dict[str, int]]:
 
 
 def _several(kind: str, rows: np.ndarray, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
-    """Triplets of answers that give several, and the question each comes from."""
     if kind == "rankings":
         return _ranked(rows, asked)
     place = np.asarray(asked.choice)
@@ -345,7 +342,6 @@ _ANSWERS = "+1/-1, bool, or votes (N, 2)"
 
 
 def with_answers(asked: Asked, answers: Any) -> Asked:
-    """Questions with two options, and the answers to them; see `Comparisons.from_answers`."""
     n_rows = len(asked.rows)
     values = as_array(answers, "answers", _ANSWERS)
     if values.dtype.kind not in "biuf":
@@ -381,7 +377,6 @@ def with_picked(asked: Asked, picked: Any, name: str) -> Asked:
 
 
 def with_ranks(asked: Asked, k: int | None, ordered: bool) -> Asked:
-    """Rankings of which the first k candidates were chosen; see `Comparisons.from_rankings`."""
     check_bool(ordered, "ordered")
     n_rows, n_candidates = len(asked.rows), asked.rows.shape[1] - 1
     if k is None and not ordered:
@@ -392,7 +387,6 @@ def with_ranks(asked: Asked, k: int | None, ordered: bool) -> Asked:
 
 
 def stack_rankings(queries: Any, ranked: Any) -> np.ndarray:
-    """Queries (N,) and their candidates (N, m) as one array (N, 1 + m), still unchecked."""
     refuse_table(ranked, "ranked")
     queries = as_array(queries, "queries", "one object for each ranking")
     ranked = as_array(ranked, "ranked", "shape (N, m), m candidates for each query")

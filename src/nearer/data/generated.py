@@ -32,7 +32,6 @@ def _sizes(n_objects: int, n_comparisons: Any, labels: Any) -> tuple[int, np.nda
 
 
 def from_classes(y: Any, n_comparisons: Any, rng: np.random.Generator, labels: Any) -> Parts:
-    """Random (i, j same class, k other class); see `Comparisons.from_classes`."""
     classes = check_coded(y, None, "classes", "class")
     if classes is None:
         raise ValueError("classes: got None, expected a class for each object")
@@ -123,7 +122,6 @@ def _refuse_cells(bad: np.ndarray, values: np.ndarray, name: str, why: str) -> N
 
 
 def from_distances(D: Any, n_comparisons: Any, kind: str, rng: np.random.Generator, labels: Any) -> Parts:
-    """All or random comparisons of a distance matrix; see `Comparisons.from_distances`."""
     distances = _as_matrix(D, "distances", square=True).astype(np.float64, copy=False)
     _refuse_cells(~np.isfinite(distances), distances, "distances", "a distance must be finite")
     _refuse_cells(distances < 0, distances, "distances", "a distance cannot be negative")
@@ -171,7 +169,6 @@ def _all_comparisons(n: int, kind: str, compare: Compare, labels: Any) -> Parts:
 
 
 def from_points(X: Any, n_comparisons: Any, kind: str, rng: np.random.Generator, labels: Any) -> Parts:
-    """Random comparisons of the distances between points; see `Comparisons.from_points`."""
     points = np.ascontiguousarray(_as_matrix(X, "points", square=False), dtype=np.float64)
     _refuse_cells(~np.isfinite(points), points, "points", "a coordinate must be finite")
     _refuse_cells(abs(points) > 1e150, points, "points", "too large, its square overflows")
@@ -186,7 +183,6 @@ def from_points(X: Any, n_comparisons: Any, kind: str, rng: np.random.Generator,
 
 
 def from_knn_graph(A: Any, n_comparisons: Any, rng: np.random.Generator, labels: Any) -> Parts:
-    """All or random (i, neighbour, other) of a directed graph; see `Comparisons.from_knn_graph`."""
     from scipy import sparse
 
     graph = sparse.csr_matrix(A if sparse.issparse(A) else _as_matrix(A, "graph", square=True), copy=True)

@@ -26,7 +26,6 @@ def shown(text: object, limit: int = 60) -> str:
 
 
 def shown_cell(cell: str) -> str:
-    """Show one cell of a row in a message, cut when long."""
     cell = " ".join(cell.split())
     return cell if len(cell) <= 24 else cell[:21] + "..."
 
@@ -49,7 +48,6 @@ def first_of(count: int, what: str) -> str:
 
 
 def dropped_lines(dropped: Mapping[str, tuple[int, str]]) -> list[str]:
-    """Say which rows were dropped, and where the first of them is."""
     lines = []
     for reason, (count, first) in dropped.items():
         where = f" ({'at' if count == 1 else 'first at'} {first})" if first else ""

@@ -153,7 +153,6 @@ def units_of(comparisons: Comparisons, groups: Any, n_parts: int) -> Coded | Non
 
 
 def groups_of(comparisons: Comparisons, groups: Any) -> Coded:
-    """The group of each row, from an array (N,) or the word "participants"."""
     if isinstance(groups, str):
         if groups != "participants" or comparisons.people is None:
             raise ValueError(f"groups: got {groups!r}, expected an array or 'participants' of these comparisons")
@@ -165,7 +164,6 @@ def groups_of(comparisons: Comparisons, groups: Any) -> Coded:
 
 
 def mark_test_rows(n_rows: int, test_size: Any, random_state: Any, units: Coded | None) -> np.ndarray:
-    """Mark the rows of a random test set; see `Comparisons.split`."""
     n_units, what = (n_rows, "rows") if units is None else (len(units.names), "groups")
     if isinstance(test_size, float | np.floating):
         if not 0 < test_size < 1:

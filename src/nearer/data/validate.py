@@ -35,7 +35,6 @@ def is_unicode(text: str) -> bool:
 
 
 def is_number_text(text: str) -> bool:
-    """Whether a text is a number, with a decimal point and an exponent or without."""
     return re.fullmatch(NUMBER, text) is not None
 
 
@@ -58,7 +57,6 @@ def refuse_rows(bad: Any, values: np.ndarray, name: str, why: str, what: str = "
 
 
 def take(values: Any, rows: Any) -> Any:
-    """Select rows of an array, of people or of details, that may be absent."""
     return None if values is None else values[rows]
 
 
@@ -116,7 +114,6 @@ def check_bool(value: Any, name: str, *, allow_none: bool = False) -> None:
 
 
 def check_fraction(value: Any, name: str) -> float:
-    """A number from 0 to 1."""
     if not is_number(value) or not 0 <= value <= 1:
         raise ValueError(f"{name}: got {value!r}, expected a number from 0 to 1")
     return float(value)
@@ -172,7 +169,6 @@ def check_objects(n_objects: Any, labels: Any) -> tuple[int | None, np.ndarray |
 
 
 def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
-    """Weights as float64 (N,): finite, not negative, not all zero; None stays None."""
     if weights is None:
         return None
     array = as_array(weights, "weights", "one number per row")
@@ -194,7 +190,6 @@ def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
-    """A NumPy generator from None, an integer seed, a Generator or a legacy RandomState."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):

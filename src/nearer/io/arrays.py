@@ -40,7 +40,6 @@ def open_numpy(path: str, *, sheet: str | None = None) -> MemoryTable:
 
 
 def open_matlab(path: str, *, sheet: str | None = None) -> MemoryTable:
-    """Open the variables of a .mat file; `sheet` names one of them."""
     form, arrays, others = read_matlab(path)
     table = _open_arrays(path, form, arrays, sheet)
     table.notes += [f"variables of other kinds not used: {listed(others)}"] if others else []

@@ -51,7 +51,6 @@ class Counts:
     dropped: Dropped = field(default_factory=dict)
 
     def join(self, other: Counts) -> Counts:
-        """Put what two blocks give together."""
         if self.width and other.width and self.width != other.width:
             raise ValueError("comparisons: some parts hold triplets and some quadruplets, expected one kind")
         return Counts(
@@ -69,7 +68,6 @@ def plan_blocks(first: Table, layout: Any = None) -> list[Plan]:
 
 
 def count_block(table: Table, plans: Sequence[Plan]) -> Counts:
-    """Read a block for what it gives, and what is left out of it."""
     return reduce(Counts.join, (_counts(decode(table, plan, table.read(plan.positions)), plan) for plan in plans))
 
 
@@ -90,12 +88,10 @@ def _counts(found: Decoded, plan: Plan) -> Counts:
 
 
 def total_weight(made: Comparisons) -> float:
-    """Weight of all comparisons; each counts one where they have none."""
     return float(len(made)) if made.weights is None else float(made.weights.sum())
 
 
 def n_counting(made: Comparisons) -> int:
-    """Comparisons of a weight above 0."""
     return len(made) if made.weights is None else int(np.count_nonzero(made.weights))
 
 
@@ -108,7 +104,6 @@ class BlockPlan:
     people: np.ndarray | None = None  # names of all who answered
 
     def comparisons(self, table: Table) -> Comparisons | None:
-        """Read a block; None if nothing of it counts."""
         read = (decode(table, plan, table.read(plan.positions), self.objects) for plan in self.plans)
         made = [Comparisons.from_parts(one.parts(self.objects)) for one in read]
         made = [part.replaced(dropped={}) for part in made if n_counting(part)]
@@ -123,7 +118,6 @@ class BlockPlan:
         return found.replaced(answers=replace(found.answers, participant=who))
 
     def without_people(self) -> BlockPlan:
-        """The same, but who answered is not read."""
         return replace(self, plans=tuple(plan.without(("participant",)) for plan in self.plans), people=None)
 
 
@@ -307,21 +301,17 @@ class _NumpyRows:
 
     @property
     def n_rows(self) -> int:
-        """Rows of this piece."""
         return len(self.rows)
 
     def pieces(self, size: int, shuffled: bool) -> list[_NumpyRows]:
-        """What is read one after the other, `size` rows at a time."""
         return [replace(self, rows=self.rows[start : start + size]) for start in range(0, len(self.rows), size)]
 
     def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
-        """Yield one table of these rows."""
         rows = np.asfortranarray(_open_array(self.name)[self.rows.start : self.rows.stop])
         yield replace(open_matrix(self.name, "NumPy array", rows), first_row=self.rows.start)
 
 
 def _open_array(path: str) -> np.ndarray:
-    """Open a .npy file, of which an array of integers (n, 3) or (n, 4) is expected."""
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
         shape = array.shape  # an archive has none

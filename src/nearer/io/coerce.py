@@ -44,7 +44,6 @@ def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: 
 
 
 def refuse_beside_file(y: Any, sample_weight: Any) -> None:
-    """Raise if answers or weights are given next to a file."""
     if y is not None or sample_weight is not None:
         raise ValueError(
             "fit: got a file with y or sample_weight, expected columns of the file for them, such as answer and weight"

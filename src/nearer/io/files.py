@@ -33,7 +33,6 @@ def refuse_irregular(path: str | os.PathLike[str]) -> None:
 
 
 def refuse_dangling(path: str | os.PathLike[str]) -> None:
-    """Refuse to write to a link that leads nowhere."""
     if os.path.islink(path) and not os.path.exists(path):
         raise FileNotFoundError(f"{os.fspath(path)}: is a link to {os.readlink(path)}, which does not exist")
 

@@ -39,7 +39,6 @@ def open_json(path: str, *, encoding: str | None = None, sheet: str | None = Non
 
 
 def _parsed(path: str, text: str, line: int | None = None) -> Any:
-    """Read JSON: the text of a whole file, or one `line` of it."""
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
@@ -90,7 +89,6 @@ class _JsonLinesTable(MemoryTable):
 
 
 def open_jsonl(path: str, *, encoding: str | None = None) -> Table:
-    """Open JSON lines: an object or an array on each line."""
     with open_bytes(path) as file:
         _, encoding = decode_head(path, file.read(1 << 16), False, encoding)
     texts = ((number, text.strip("\ufeff \t\r\n")) for number, text in decoded_lines(path, encoding))

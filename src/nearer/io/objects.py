@@ -23,8 +23,6 @@ NUMBERS, WORDS, LIST = "label, x1, x2", "label, group", "label"  # what a table 
 
 @dataclass(frozen=True)
 class Cells:
-    """A small table as text."""
-
     name: str
     rows: list[list[str]]  # the first holds the names of the columns
     table: Table
@@ -69,7 +67,6 @@ class ObjectTable:
         return words, found[0]
 
     def understood(self, used: Sequence[str] | None = None) -> str:
-        """Say in one line how the columns were read; `used` are the columns of values that were."""
         named = "numbered by row" if self.names_at is None else f"named by {self.columns[self.names_at]!r}"
         values = [self.columns[at] for at in self.values_at]
         used = values if used is None else used

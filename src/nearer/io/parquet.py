@@ -54,7 +54,6 @@ class RowGroups(Table):
         return self.table(positions).read(positions)
 
     def table(self, positions: Sequence[int], use_threads: bool = False) -> MemoryTable:
-        """Read the columns at some positions; the others are empty."""
         with self._file(positions) as (file, names):
             data = file.read_row_groups(list(self.row_groups), columns=names, use_threads=use_threads)
             return self._table(data, names)
@@ -65,7 +64,6 @@ class RowGroups(Table):
         return list(itertools.islice(rows, n_rows))
 
     def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
-        """Yield tables of at most `size` rows that hold the columns at some positions."""
         start = self.first_row
         with self._file(positions) as (file, names):
             for batch in file.iter_batches(batch_size=size, row_groups=list(self.row_groups), columns=names):
@@ -95,8 +93,6 @@ class RowGroups(Table):
 
 @dataclass
 class ParquetTable(Table):
-    """One or more Parquet files with the same columns, read one after the other."""
-
     files: list[RowGroups] = field(default_factory=list)
 
     def read(self, positions: Sequence[int]) -> list[Any]:
@@ -128,7 +124,6 @@ class ParquetTable(Table):
 
 
 def open_parquet(path: str) -> ParquetTable:
-    """Open Parquet files far enough to know their columns."""
     names, left_out = parquet_files(path)
     files = open_row_groups(path, list(map(look_into, names)), left_out)
     first = files[0]

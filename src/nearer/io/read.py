@@ -179,7 +179,6 @@ def layout_path(path: str) -> Path:
 
 
 def layout_beside(path: str) -> Path | None:
-    """The layout next to a file, if there is one."""
     return layout_path(path) if Path(path).is_file() and layout_path(path).is_file() else None
 
 
@@ -332,7 +331,6 @@ def read_table(
 
 
 def resolve_all(table: Table, layouts: Sequence[Layout]) -> list[Plan]:
-    """How a table is read, once for each layout."""
     return [resolve(table, layout) for layout in layouts or (None,)]
 
 
@@ -346,7 +344,6 @@ def _numbered(decoded: Decoded, objects: Objects) -> Decoded:
 
 
 def refuse_overlap(table: Table, found: Sequence[Decoded], plans: Sequence[Plan]) -> None:
-    """Refuse layouts of which two select the same row."""
     if len(plans) > 1:
         n_rows = found[0].n_rows
         kept = [n_rows - one.dropped.get("not selected (where)", (0, ""))[0] for one in found]
@@ -370,14 +367,12 @@ def _unused_by_all(table: Table, plans: Sequence[Plan]) -> list[str]:
 
 
 def _joined(parts: list[Comparisons]) -> Comparisons:
-    """Comparisons of several layouts; quadruplets if some are."""
     if len({part.kind for part in parts}) > 1:
         parts = [part.replaced(index=part.quadruplets()) for part in parts]
     return Comparisons.concat(parts)
 
 
 def nothing_left(dropped: Dropped, n_checks: int = 0, n_comparisons: int = 0) -> str:
-    """Say why a table gives no comparison."""
     what = [f"{counted(count, 'row')} dropped: {reason}" for reason, (count, _) in sorted(dropped.items())]
     what += [counted(n_checks, "attention check")] if n_checks else []
     what += ["all weights or votes are 0"] if n_comparisons else []

@@ -74,7 +74,6 @@ _Row = tuple[int, int, list[str]]  # first line, last line (counted from 1), cel
 
 
 def _split(path: str, text: Iterable[str], delimiter: str) -> Iterator[_Row]:
-    """Yield the rows that are not blank."""
     if delimiter == WHITESPACE:
         text, delimiter = map(_squeezed, text), " "
     reader = csv.reader(text, delimiter=delimiter, strict=True)  # refuses text after a closing quotation mark
@@ -265,7 +264,6 @@ def _may_hold(texts: Any, letter: str) -> bool:
 
 
 def _rows_with(column: Any, pattern: str) -> np.ndarray:
-    """The rows whose text matches a pattern."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

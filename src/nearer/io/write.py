@@ -89,7 +89,6 @@ def _columns(comparisons: Comparisons) -> dict[str, tuple[np.ndarray, Any]]:
 
 
 def _arrays(comparisons: Comparisons) -> dict[str, np.ndarray]:
-    """Arrays of an .npz file: objects as numbers, other names as text, empty cells as NaN or no text."""
     stored: dict[str, np.ndarray] = {"n_objects": np.array(comparisons.n_objects)}
     if comparisons.labels is not None:
         stored["labels"] = comparisons.labels.astype(str)
@@ -111,7 +110,6 @@ def _blocks(columns: dict[str, tuple[np.ndarray, Any]]) -> Iterator[dict[str, li
 
 
 def _write_lines(path: Any, comparisons: Comparisons, delimiter: str | None, force: bool) -> None:
-    """Write delimited text, or JSON lines without a delimiter."""
     columns = _columns(comparisons)
     for name, (values, names) in columns.items():
         if delimiter and names is not None:  # distinct texts are quoted once

@@ -60,7 +60,6 @@ class Decoded:
 
 
 def join_dropped(one: Dropped, other: Dropped) -> Dropped:
-    """Add up rows left out, keeping the first place of each reason."""
     total = dict(one)
     for reason, (count, place) in other.items():
         before, first = total.get(reason, (0, place))
@@ -112,8 +111,6 @@ def decode(table: Table, plan: Plan, cells: Sequence[Any], objects: Objects | No
 
 
 class _Rows:
-    """The rows of a block that are left, by role."""
-
     def __init__(self, table: Table, plan: Plan, cells: Sequence[Column]) -> None:
         self.table, self.plan, self.layout, self.form = table, plan, plan.layout, plan.form
         read = dict(zip(plan.positions, cells))
@@ -137,16 +134,13 @@ class _Rows:
     # ---- rows that are left out -------------------------------------------------------------------------------------
 
     def place(self, row: int) -> str:
-        """Say where a row is in the user's terms."""
         return self.table.place(int(row if self.origin is None else self.origin[row]))
 
     def refusal(self, why: str, role: str, row: int, remedy: Layout) -> Refusal:
-        """Refuse a cell, with what to declare."""
         where = f"{self.place(row)}, {self.table.title(self.plan.at[role])}"
         return Refusal(self.table, f"{where}: {why}", [self.plan.declared.updated(remedy)])
 
     def leave_out(self, mask: np.ndarray, reason: str) -> None:
-        """Drop rows, counted under a reason."""
         if not mask.any():
             return
         place = self.place(int(np.argmax(mask)))
@@ -220,7 +214,6 @@ class _Rows:
             self.bad(lacks, role, "missing cell", "an object")
 
     def _empty(self, *roles: str) -> np.ndarray:
-        """Mark the rows in which the cells of all these roles are empty."""
         return np.logical_and.reduce([self.columns[role].empty(self.layout.missing) for role in roles])
 
     # ---- objects ----------------------------------------------------------------------------------------------------
@@ -265,7 +258,6 @@ class _Rows:
         return Coding(names.values.take(used))
 
     def _refuse_fractions(self, role: str, column: Column) -> None:
-        """Refuse numbers that are no names of objects."""
         if column.cells.dtype.kind == "b":
             raise self.table.refusal("got true and false, expected names or whole numbers", self.plan.at[role])
         if column.cells.dtype.kind == "f":
@@ -341,7 +333,6 @@ class _Rows:
             raise FileFormatError(f"{self.table.name}: rankings without order need a column n_chosen")
 
     def check_second_coding(self) -> None:
-        """Refuse rows in which a program's two codings of one trial differ."""
         if not self.plan.also:
             return
         ours, choice = dict(zip(self.form.objects, self.held["index"].T)), self.held.get("choice")
@@ -366,7 +357,6 @@ class _Rows:
     # ---- what else is known of an answer ----------------------------------------------------------------------------
 
     def read_details(self) -> None:
-        """Read participants and details."""
         for role in OPTIONAL:
             if role not in self.columns or role == "weight":
                 continue

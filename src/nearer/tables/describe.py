@@ -59,7 +59,6 @@ def _titled(table: Table, at: Mapping[str, int]) -> dict[str, str | int]:
 
 
 def _agreed(remedies: Sequence[Layout]) -> dict[str, str | int]:
-    """The roles of several layouts, blank where they differ."""
     found: dict[str, set[str | int]] = {}
     for one in remedies:
         for role, column in one.columns.items():

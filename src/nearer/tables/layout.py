@@ -77,7 +77,6 @@ def is_rank(role: str) -> bool:
 
 
 def ranking(roles: Collection[str]) -> Form:
-    """The form of a ranking with the candidates among some roles."""
     n_ranks = 2
     while f"rank_{n_ranks + 1}" in roles:
         n_ranks += 1
@@ -86,7 +85,6 @@ def ranking(roles: Collection[str]) -> Form:
 
 
 def check_role(role: str) -> str:
-    """Refuse what is no role."""
     if role not in (*CORE, *OPTIONAL, *OWN) and not is_rank(role):
         near = closest(role, (*CORE, *OPTIONAL))
         hint = f"; did you mean {near!r}?" if near else ""
@@ -203,7 +201,6 @@ class Layout:
         return f"Layout({', '.join([*parts, *(f'{name}={value!r}' for name, value in found.items())])})"
 
     def with_columns(self, columns: Mapping[str, Any]) -> Layout:
-        """The same with further columns declared."""
         return self.updated(Layout(**columns))
 
     def updated(self, other: Layout) -> Layout:
@@ -268,7 +265,6 @@ class Layout:
         Path(path).write_text(self.dumps(), encoding="utf-8")
 
     def dumps(self) -> str:
-        """The layout as TOML."""
         found = self.declared()
         tables = {name: found.pop(name) for name in ("columns", "answers", "where") if name in found}
         lines = [f"{name} = {_toml(value)}" for name, value in found.items()]
@@ -328,7 +324,6 @@ def pairs(parts: Iterable[str], option: str, example: str) -> list[tuple[str, st
 
 
 def _values(kept: Any) -> tuple[str, ...]:
-    """One value or several, as texts."""
     if isinstance(kept, bool):
         return str(kept), str(kept).lower()
     return tuple(map(str, kept)) if isinstance(kept, (list, tuple, set, frozenset)) else (str(kept),)
@@ -352,7 +347,6 @@ def _key(name: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Put a text in quotation marks where a shell needs them."""
     import shlex
 
     return shlex.quote(text).replace(f"'{BLANK}'", BLANK) if set(text) - set("?") else text

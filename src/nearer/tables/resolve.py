@@ -21,8 +21,6 @@ _HEAD = 200  # rows looked at
 
 @dataclass(frozen=True)
 class Plan:
-    """How the rows of a table are read."""
-
     layout: Layout  # as declared, completed by what a program fixes
     declared: Layout
     form: Form
@@ -35,11 +33,9 @@ class Plan:
 
     @cached_property
     def positions(self) -> list[int]:
-        """All columns that must be read."""
         return list(dict.fromkeys([*self.at.values(), *self.also.values(), *self.where]))
 
     def without(self, roles: Iterable[str]) -> Plan:
-        """The same, but some optional columns are not read."""
         kept = {role: position for role, position in self.at.items() if role not in roles}
         return replace(self, at=kept)
 
@@ -64,8 +60,6 @@ def resolve(table: Table, layout: Layout | None = None) -> Plan:
 
 
 class _Resolving:
-    """One table and what is declared about it."""
-
     def __init__(self, table: Table, layout: Layout) -> None:
         self.table, self.declared = table, layout
         self.names = [plain(name) for name in table.names]
@@ -130,7 +124,6 @@ class _Resolving:
         return found
 
     def _position(self, column: str | int) -> int:
-        """Position of a declared column."""
         names, table = self.table.names, self.table
         if isinstance(column, int):
             if column > len(names):
@@ -235,7 +228,6 @@ class _Resolving:
         return best[0]
 
     def _is_settled(self, form: Form) -> bool:
-        """Whether the declaration alone says what a row is."""
         return self.declared.kind is not None or self.core.issuperset(form.roles)
 
     def _declaring(self, form: Form, at: Mapping[str, int]) -> Layout:

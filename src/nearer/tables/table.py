@@ -35,16 +35,13 @@ class Table(ABC):
         """Show the first rows as text."""
 
     def place(self, row: int) -> str:
-        """Say where a row of data, counted from 0, is in the user's terms."""
         return f"row {row + 1}"
 
     def title(self, position: int) -> str:
-        """Name a column for a message."""
         name = self.names[position]
         return f"column {name!r}" if name else f"column {position + 1}"
 
     def refusal(self, why: str, position: int, row: int | None = None) -> FileFormatError:
-        """Refuse what is in a column, with the first row of it where known."""
         where = self.name if row is None else f"{self.name}, {self.place(row)}"
         return FileFormatError(f"{where}, {self.title(position)}: {why}")
 
