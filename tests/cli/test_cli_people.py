@@ -54,7 +54,7 @@ def test_what_is_wrong_is_told_in_one_line(people, nearer, tmp_path):
     for args, message in (
         (["people", str(plain)], "who gave the answers is not known"),
         (["people", people, "-o", str(tmp_path / "k.csv")], "without --rules nobody is left out"),
-        (["people", people, "--rules", str(tmp_path / "none.toml")], "cannot be read"),
+        (["people", people, "--rules", str(tmp_path / "none.toml")], "No such file"),
         (["fit", str(plain), "-o", str(tmp_path / "o"), "--reliability"], "who gave the answers is not known"),
         (["fit", str(plain), "-o", str(tmp_path / "o"), "--cv-by", "participant"], "who gave the answers is not known"),
         (["fit", people, "-o", str(tmp_path / "o"), "--reliability", "--loss", "soe"], "not a probability model"),

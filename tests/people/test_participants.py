@@ -195,11 +195,11 @@ def test_wrong_rules_are_refused(rules, message, study, table):
 
 
 def test_wrong_files_of_rules_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="cannot be read"):
+    with pytest.raises(FileNotFoundError):
         ExclusionRules.read(tmp_path / "none.toml")
     path = tmp_path / "rules.toml"
     path.write_text("min_answers: 3")
-    with pytest.raises(ValueError, match="is not TOML"):
+    with pytest.raises(ValueError, match=r"rules\.toml: "):
         ExclusionRules.read(path)
     path.write_text("min_seconds = -1")
     with pytest.raises(ValueError, match=r"rules\.toml: min_seconds: got -1"):

@@ -106,9 +106,9 @@ def test_same_seed_same_questions():
         ({"objects": 5, "kind": "pairs"}, "kind: got 'pairs'"),
         ({"objects": 5, "random_share": 2}, "random_share: got 2"),
         ({"objects": 5, "exclude": [0, 1, 2]}, "exclude: leaves 2 of 5 objects"),
-        ({"objects": 5, "exclude": [9]}, "exclude: got object 9"),
-        ({"objects": 5, "exclude": ["x"]}, "the objects have no labels"),
-        ({"objects": list("abcd"), "exclude": ["x"]}, "exclude: got 'x', expected labels"),
+        ({"objects": 5, "exclude": [9]}, "exclude: got 9, expected objects, from 0 to 4"),
+        ({"objects": 5, "exclude": ["x"]}, "exclude: got 'x', expected objects, from 0 to 4"),
+        ({"objects": list("abcd"), "exclude": ["x"]}, "exclude: got 'x', expected objects, from 'a' to 'd'"),
         ({"objects": 5, "pending": [[0, 1]]}, r"pending: got shape \(1, 2\)"),
         (
             {"objects": 5, "pending": [[0, 1, 2], [3, 1, 3]]},

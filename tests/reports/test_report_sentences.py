@@ -273,15 +273,6 @@ def test_a_part_of_a_cross_validation_is_told_as_a_part():
     assert "3 of 9 maps" in lines[4]
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [({"training": 1.2}, "training: got 1.2"), ({"held_out_low": 0.5}, "expected both or neither")],
-)
-def test_scores_are_checked(value, message):
-    with pytest.raises(ValueError, match=message):
-        Evaluation(**value)
-
-
 HELD_OUT = {"held_out": 0.912, "held_out_low": 0.8842, "held_out_high": 0.9398, "fold_accuracy": (0.912,) * 5}
 
 

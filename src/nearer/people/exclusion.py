@@ -76,12 +76,8 @@ class ExclusionRules:
         try:
             with open(path, "rb") as file:
                 return ExclusionRules.of(tomllib.load(file))
-        except OSError as error:
-            raise ValueError(f"{os.fspath(path)}: cannot be read: {error.strerror}") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{os.fspath(path)}: is not TOML: {error}") from error
-        except ValueError as error:
-            raise ValueError(f"{os.fspath(path)}: {error}") from None
+        except ValueError as error:  # not TOML, or not rules
+            raise ValueError(f"{os.fspath(path)}: {error}") from error
 
     @staticmethod
     def of(rules: Any) -> ExclusionRules:

@@ -333,18 +333,11 @@ def _rows(questions: Any, name: str, n_objects: int, labels: np.ndarray | None) 
 
 def _numbers(values: np.ndarray, name: str, n_objects: int, labels: np.ndarray | None) -> np.ndarray:
     """Numbers of objects given by number or by label, in the same shape."""
-    if not values.size:
-        return np.zeros(values.shape, dtype=np.int32)
-    if values.dtype.kind not in "iu":
-        if labels is None:
-            raise ValueError(f"{name}: got {values.flat[0]!r}, but the objects have no labels; give numbers")
-        place = {label: number for number, label in enumerate(labels.tolist())}
-        texts = list(map(str, values.ravel().tolist()))
-        unknown = [text for text in texts if text not in place]
-        if unknown:
-            raise ValueError(f"{name}: got {unknown[0]!r}, expected labels of the objects, such as {str(labels[0])!r}")
-        return np.array([place[text] for text in texts], dtype=np.int32).reshape(values.shape)
-    for worst in (int(values.min()), int(values.max())):
-        if not 0 <= worst < n_objects:
-            raise ValueError(f"{name}: got object {worst}, expected numbers from 0 to {n_objects - 1}")
-    return values.astype(np.int32)
+    names = range(n_objects) if labels is None or values.dtype.kind in "iu" else labels.tolist()
+    place = {one: number for number, one in enumerate(names)}
+    given = values.ravel().tolist()
+    unknown = [one for one in given if one not in place]
+    if unknown:
+        first, last = names[0], names[-1]
+        raise ValueError(f"{name}: got {unknown[0]!r}, expected objects, from {first!r} to {last!r}")
+    return np.array([place[one] for one in given], dtype=np.int32).reshape(values.shape)

@@ -13,7 +13,6 @@ import numpy as np
 
 from nearer import __version__
 from nearer.data.splits import answers_naming
-from nearer.display import group_codes, label_texts
 from nearer.io.coerce import as_comparisons
 from nearer.io.files import atomic_write, check_ending, refuse_unwritable
 from nearer.metrics import WorstComparisons, worst_comparisons
@@ -67,37 +66,8 @@ class Report:
             row = int(np.flatnonzero(np.isinf(X).any(axis=1))[0])
             raise ValueError(f"embedding: got {X[row].tolist()} in row {row}, expected finite numbers or NaN")
         object.__setattr__(self, "embedding", X)
-        if not 0 < self.level < 1:
-            raise ValueError(f"level: got {self.level}, expected a number between 0 and 1")
-        label_texts(self.labels, len(X))
-        if self.groups is not None:
-            group_codes(self.groups, len(X))
         if self.covariances is not None:
-            C = np.asarray(self.covariances, dtype=float)
-            expected = (*X.shape, X.shape[1])
-            if C.shape != expected:
-                raise ValueError(f"covariances: got shape {C.shape}, expected {expected}")
-            object.__setattr__(self, "covariances", C)
-        self._check_columns("history", "objective")
-        self._check_columns("people", "participant", "answers", "agreement", "guesses", "p_chance")
-        self._check_columns("dimensions", "n_components", "accuracy")
-        self._check_columns("learning_curve", "n_comparisons", "accuracy")
-        if self.chosen_dimension is not None and self.dimensions is not None:
-            tried = [int(d) for d in self.dimensions["n_components"]]
-            if self.chosen_dimension not in tried:
-                raise ValueError(f"chosen_dimension: got {self.chosen_dimension}, expected one of {tried}")
-
-    def _check_columns(self, name: str, *needed: str) -> None:
-        table = getattr(self, name)
-        if table is None:
-            return
-        missing = [column for column in needed if column not in table]
-        if missing:
-            there = ", ".join(map(str, table))
-            raise ValueError(f"{name}: got the columns {there}, expected {', '.join(missing)} among them")
-        lengths = {column: len(values) for column, values in table.items()}
-        if len(set(lengths.values())) > 1:
-            raise ValueError(f"{name}: got columns of unequal length, {lengths}, expected one length")
+            object.__setattr__(self, "covariances", np.asarray(self.covariances, dtype=float))
 
     @property
     def has_few_answers(self) -> np.ndarray:

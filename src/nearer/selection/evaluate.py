@@ -56,14 +56,6 @@ class Evaluation:
     bootstrap: Bootstrap | None = None
     people: ParticipantTable | None = None
 
-    def __post_init__(self) -> None:
-        for name in _FRACTIONS:
-            value = getattr(self, name)
-            if value is not None and not 0 <= value <= 1:
-                raise ValueError(f"{name}: got {value}, expected a fraction between 0 and 1")
-        if (self.held_out_low is None) != (self.held_out_high is None):
-            raise ValueError("held_out_low, held_out_high: got one of them, expected both or neither")
-
     @property
     def ceiling_least(self) -> float | None:
         """Lower bound for the best possible map."""
@@ -143,7 +135,6 @@ def _ceiling(checked: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_FRACTIONS = ("training", "held_out", "held_out_low", "held_out_high", "level", "ceiling", "ceiling_low")
 _CHECKED = ("n_questions", "n_repeated_questions", "noise_ceiling", "noise_ceiling_low", "components", "problems",
             "n_adaptive")  # fmt: skip
 
