@@ -134,7 +134,7 @@ def test_alpha_follows_the_dimension(n_components, alpha):
         (lambda: get_loss(3), "unknown loss 3"),
         (lambda: get_loss("ste", alpha=1.0), "loss 'ste' has no parameter alpha; its parameters: none"),
         (lambda: get_loss("ckl", alpha=1.0), "loss 'ckl' has no parameter alpha; its parameters: delta"),
-        (lambda: get_loss(STELoss(), alpha=1.0), "beside a ready-made loss"),
+        (lambda: get_loss(STELoss(), alpha=1.0), "together with a loss object"),
         (lambda: TSTELoss(alpha=0.0), "tste: alpha: got 0.0, expected a positive number"),
         (lambda: TSTELoss(alpha=np.inf), "tste: alpha: got inf, expected a positive number"),
         (lambda: TSTELoss(alpha=True), "got True"),

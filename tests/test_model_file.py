@@ -295,11 +295,11 @@ def test_flipped_bytes_under_a_right_seal_never_crash_and_never_change_the_map(t
         ({"format": "1"}, "has format '1'"),
         ({"estimator__class": "Evil"}, "holds a 'Evil'"),
         ({"estimator__parameters__solver": {"part": ["os.system", {}]}}, "unknown kind 'part' 'os.system'"),
-        ({"estimator__parameters__solver": {"part": ["SVRG", {"evil": 1}]}}, "does not hold what a model"),
-        ({"estimator__parameters__evil": 1}, "does not hold what a model"),
+        ({"estimator__parameters__solver": {"part": ["SVRG", {"evil": 1}]}}, "is not a complete model"),
+        ({"estimator__parameters__evil": 1}, "is not a complete model"),
         ({"estimator__loss": None}, "the loss is missing"),
         ({"estimator__comparisons__n_objects": 13}, "map.nearer"),
-        ({"estimator": []}, "does not hold what a model"),
+        ({"estimator": []}, "is not a complete model"),
         ({"arrays": {}}, "other arrays than its header lists"),
     ],
 )
@@ -323,8 +323,8 @@ def npy(array, **options):
         ("embedding", npy(np.ones((12, 3))), "not those that the header says"),
         ("embedding", npy(np.ones((12, 2)))[:-8], "bytes, not those of shape"),
         ("embedding", npy(np.where(np.eye(12, 2) > 0, np.inf, 1.0)), "rows that are not finite"),
-        ("embedding", b"no array", "does not hold what a model"),
-        ("comparisons_index", npy(np.full((200, 3), 1, dtype=np.int32)), "does not hold what a model"),
+        ("embedding", b"no array", "is not a complete model"),
+        ("comparisons_index", npy(np.full((200, 3), 1, dtype=np.int32)), "is not a complete model"),
     ],
 )
 def test_a_wrong_array_is_refused(tmp_path, name, data, message):

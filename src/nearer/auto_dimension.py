@@ -1,7 +1,7 @@
 """Choose the dimension by held-out likelihood, fitting from the largest down.
 
-Dimensions are compared with the softplus loss, for maps of any loss: it has no parameter that depends on the dimension,
-and noise does not distort its maps, so a further dimension helps only if the objects have it.
+Dimensions are compared with the softplus loss, whatever the loss of the map: it has no parameter that depends on the
+dimension, and noise hardly distorts its maps, so a further dimension helps only if the objects differ along it.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def held_out_ratios(train: Comparisons, test: Comparisons, dims: Iterable[int], 
 class Evidence:
     """Held-out comparison of m dimensions.
 
-    The chosen one is the smallest that no larger one beats: makes held-out answers likelier by more than one standard
-    error, and satisfies more of them.
+    The chosen dimension is the smallest that no larger one beats. To beat it, a dimension must make held-out answers
+    likelier by more than one standard error, and satisfy more of them.
     """
 
     dims: np.ndarray  # int (m,), ascending
@@ -73,7 +73,7 @@ class Evidence:
 
     @property
     def by_larger(self) -> float:
-        """By how many standard errors the best of the larger ones beats the chosen; minus infinity without any."""
+        """Standard errors by which the best larger dimension beats the chosen one; minus infinity if none is larger."""
         return float(max(self.better[self.place, self.place + 1 :], default=-np.inf))
 
 

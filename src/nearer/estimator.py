@@ -484,12 +484,12 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Parameters
         ----------
         X, y, sample_weight : Any
-            As in `fit`: comparisons that name new objects, any number of them, beside known ones or each other. With
+            As in `fit`: comparisons of any number of new objects with known ones or with each other. With
             labels if the map has labels; otherwise numbers from `n_objects_` on are new. Comparisons of known objects
             alone are left out, and counted.
         n_init : int, default 8
-            Places to start from, which cost little; the best is kept for each object (each group, where new objects
-            are compared with each other).
+            Number of starting positions; the best is kept for each object, or for each group of new objects that are
+            compared with each other.
         """
         self._require_loss("place")
         embedding, comparisons = self._placed(X, y, sample_weight)
@@ -570,7 +570,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         )  # fmt: skip
         if result.trouble:
             warnings.warn(
-                f"the map is not to be trusted: {result.trouble}; try a smaller step, other starting points or "
+                f"the map is not reliable: {result.trouble}; try a smaller step, other starting points or "
                 "solver='auto'",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -586,7 +586,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             del self.comparisons_  # of an earlier fit; those of this one stay where they are
 
     def _estimate_lapse_rates(self, source: Source, loss: Loss, solver: Solver, spent: TimeSpent) -> None:
-        """Estimate in turns the lapse rates, given the map, and the map, given those."""
+        """Estimate the lapse rates given the map and the map given the lapse rates, in turn."""
         comparisons = source.comparisons
         assert comparisons is not None
         people = comparisons.people
@@ -645,9 +645,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def _placed(
         self, X: Any, y: Any = None, sample_weight: Any = None, consequence: str = ""
     ) -> tuple[np.ndarray, Comparisons]:
-        """The map, with rows of NaN for objects that it does not have, and X as comparisons of its rows.
+        """The map, with rows of NaN for objects that it lacks, and X as comparisons of its rows.
 
-        With a `consequence`, a warning reports it if comparisons name an object without a place.
+        If comparisons name an object without a position, a warning states the `consequence`, if given.
         """
         comparisons = self.comparisons_on_map(X, y, sample_weight)
         embedding = filled(self.embedding_, comparisons.n_objects)
@@ -678,7 +678,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
 
 def set_map(estimator: OrdinalEmbedding, embedding: np.ndarray, labels: np.ndarray | None, loss: Loss | None) -> None:
-    """Give an estimator a map; a loss that is not known is None."""
+    """Set the map of an estimator; the loss is None if it is not known."""
     estimator.embedding_, estimator.labels_, estimator.n_objects_ = embedding, labels, len(embedding)
     estimator.reliability_ = None
     if loss is not None:
@@ -686,7 +686,7 @@ def set_map(estimator: OrdinalEmbedding, embedding: np.ndarray, labels: np.ndarr
 
 
 def set_result(estimator: OrdinalEmbedding, result: Result, n_columns: int) -> None:
-    """Give an estimator what its solver returned for comparisons of 3 or 4 columns."""
+    """Set the attributes that follow from what the solver returned."""
     estimator.result_, estimator.n_iter_, estimator.history_ = result, result.n_iter, result.history
     estimator.objective_, estimator.n_features_in_ = result.objective, n_columns
 

@@ -72,7 +72,7 @@ compiling = set()  # numbers of threads that compile: they must not be interrupt
 
 
 class _CheckedFile(IndexDataCacheFile):
-    """Compiled code on disk with a digest and its key: damaged code, or that of another signature, never runs."""
+    """Compiled code on disk with a digest and its key: damaged code or code for another signature never runs."""
 
     def save(self, key, data):
         content = self._dump((key, data))
@@ -116,7 +116,7 @@ class _Cache(FunctionCache):
 
 
 def _warn_uncached(error):
-    """Warn once in a process that compiled code cannot be kept, and what would help."""
+    """Warn once per process that compiled code cannot be kept, and say what would help."""
     if not _uncached:
         _uncached.append(error)
         logger.warning(
@@ -338,7 +338,7 @@ def loss_slopes(kind, param, near, far):
 
 @_inlined
 def _put(q, terms, value, a, b, slopes):
-    """Store the terms of entry q; without `slopes` (None) the compiler omits them."""
+    """Store value and slopes of entry q; if `slopes` is None, the compiler omits the slopes."""
     value[q] = terms[0]
     if slopes is not None:
         a[q] = terms[1]
@@ -488,7 +488,7 @@ def value_block(index, scale, kind, param, X, start, stop):
 
 @_jit
 def gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far):
-    """As `value_block`; adds the gradient to G (n, d) or None, keeps scaled slopes in d_near, d_far (N,) or (0,)."""
+    """As `value_block`; adds the gradient to G (n, d), unless None, and stores slopes in d_near, d_far unless empty."""
     total = 0.0
     weighted = scale.shape[0] > 0
     keep = d_near.shape[0] > 0
@@ -625,7 +625,7 @@ def descend(index, scale, kind, param, X, least, patience, memory, most):
 
 @_jit
 def weighted_distances(index, X, W, person, start, near, far):
-    """As `squared_distances`, the axes weighted by W (n_people, d) for person (N,), int32, who answered."""
+    """As `squared_distances`, with axis weights W (n_people, d); person (N,), int32, is who answered."""
     for q in range(near.shape[0]):
         i, j, l, k = _objects(index, start + q)  # noqa: E741
         p = person[start + q]
@@ -789,7 +789,7 @@ def sgd_pass(index, scale, kind, param, X, step, decay, power, seed, first, n_st
 
 @_jit
 def adagrad_pass(index, scale, kind, param, rows, step, seed, first, n_steps):
-    """AdaGrad steps in place, sum of scaled losses; the last column of rows (n, d + 1) sums the squared pulls."""
+    """AdaGrad steps in place; returns the sum of losses. The last column of rows (n, d + 1) sums squared gradients."""
     n = index.shape[0]
     total = 0.0
     n_components = rows.shape[1] - 1
@@ -886,7 +886,7 @@ def best_places(index, scale, kind, param, X, offsets, rows, order, places, leas
 
 @_jit
 def _pair_without(X, o, i, j):
-    """Of a pair on a line: squared distance, or 0 if object o is one of the two; whether it is; the other's place."""
+    """For a pair on a line: squared distance (0 if object o is in it), whether o is in it, position of the other."""
     if (i == o) == (j == o):
         return (X[i, 0] - X[j, 0]) ** 2, 0.0, X[i, 0]
     return 0.0, 1.0, X[j, 0] if i == o else X[i, 0]
@@ -894,7 +894,7 @@ def _pair_without(X, o, i, j):
 
 @_jit
 def _distances_from(place, fixed, moves, other, n, out):
-    """Squared distances of n pairs on a line with the moving object at a place."""
+    """Squared distances of n pairs on a line when the moving object is at a given position."""
     for r in range(n):
         out[r] = fixed[r] + moves[r] * (place - other[r]) ** 2
 
@@ -930,7 +930,7 @@ def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
 def add_information(index, X, slot, d_near, d_far, weight, A):
     """Add ``weight * g g^T`` of every comparison to A (m d, m d), g being a gradient with slopes d_near, d_far (N,).
 
-    `slot` (n,), int32, says which d rows of A belong to an object; -1: none, its position counts as known.
+    `slot` (n,), int32, says which d rows of A belong to an object; -1: none, because its position counts as known.
     """
     d = X.shape[1]
     g = np.empty((4, d))
@@ -967,9 +967,9 @@ def _power_and_slope(x, power):
 def question_forms(index, X, slot, power, offset, slope, blocks, margin, by_S, by_M):
     """Margins (N,) of triplets, and ``g^T S g`` and ``g^T M g`` (N,) of their gradients g.
 
-    The margin is ``slope * (far ** power - near ** power) / power`` of the squared distances plus `offset`, or a
-    difference of logarithms where the power is 0. `blocks` (m, m, 2, d, d) has the parts of S and M for two slots, side
-    by side: one cache miss for each pair.
+    S and M are symmetric matrices (m d, m d). The margin is ``slope * (far ** power - near ** power) / power`` of the
+    squared distances plus `offset`, or a difference of logarithms if the power is 0. `blocks` (m, m, 2, d, d) has the
+    blocks of S and M for each pair of objects next to each other, so that a pair costs one cache miss.
     """
     d = X.shape[1]
     u, v = np.empty(d), np.empty(d)
@@ -1023,7 +1023,9 @@ def with_formula(formula):
     try:
         answer = own(1.0, 2.0, 1.0)
     except NumbaError as error:
-        raise ValueError(f"formula: Numba cannot compile it; use scalars and the functions of math: {error}") from error
+        raise ValueError(
+            f"formula: Numba cannot compile it ({error}); use only scalars and the functions of math"
+        ) from error
     if not isinstance(answer, tuple) or len(answer) != 3:
         raise ValueError(f"formula: got {answer!r} at (1.0, 2.0, 1.0), expected three numbers: value, d_near, d_far")
 

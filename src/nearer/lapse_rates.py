@@ -1,8 +1,8 @@
 """Lapse rates: how often each person guesses, and the probability that a single answer is a guess.
 
-A person answers by the map with probability 1 - s and guesses with probability s, the share of guesses (the lapse
-rate). With q the probability of an answer by the map, it is given with probability ``s / 2 + (1 - s) q``. How the
-shares are spread over people is found from all of them, so that a person of few answers is taken for what most are.
+A person guesses with probability s, the lapse rate, and otherwise follows the map. An answer that has probability q
+according to the map is then given with probability ``s / 2 + (1 - s) q``. The distribution of lapse rates over people
+is estimated from all answers, so that the estimate for a person with few answers is close to that of most people.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def population(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def responsibilities(chance: np.ndarray, people: Coded, posterior: np.ndarray) -> np.ndarray:
-    """Probability (N,) that each answer was given by the map rather than guessed; `posterior` from `population`."""
+    """Probability (N,) that each answer follows the map rather than being a guess; `posterior` is from `population`."""
     total = np.zeros(len(chance))
     for k, share in enumerate(SHARES.tolist()):
         by_map = (1.0 - share) * chance
@@ -100,7 +100,7 @@ def responsibilities(chance: np.ndarray, people: Coded, posterior: np.ndarray) -
 def weigh_answers(
     chance: np.ndarray, people: Coded, weights: np.ndarray | None, shares: np.ndarray | None = None
 ) -> tuple[np.ndarray, Reliability]:
-    """E-step: weights for the rows, those they have times the probability of being no guess, and the lapse rates.
+    """E-step: the weights of the rows times the probability that they are no guesses, and the lapse rates.
 
     `shares` (N,) says how many answers each row stands for, see `shares_of_answers`; default: one.
     """

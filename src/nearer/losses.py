@@ -26,7 +26,7 @@ __all__ = [
 class Loss:
     """A loss of the two squared distances of a comparison.
 
-    A dataclass: its field, if it has one, is its parameter. A `heavy_tailed` model admits distant objects, so that a
+    A dataclass whose only field, if any, is its parameter. If `heavy_tailed`, distant objects are plausible and a
     large map is no sign of overfitting: the default solver then regularises only if that is clearly better.
     """
 
@@ -83,7 +83,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class CustomLoss(Loss):
-    """Base of a user's own loss: subclass it, as a frozen dataclass, and define `formula`.
+    """Base class of custom losses: a subclass is a frozen dataclass that defines `formula`.
 
     The kernels are compiled around the formula once in each process. Every solver takes such a loss, ``convex`` only if
     the class says ``convex_in_gram = True`` and defines `dual`. `name` defaults to that of the class, in lower case.
@@ -238,7 +238,7 @@ class SOELoss(Loss):
 
 @dataclass(frozen=True)
 class SoftplusLoss(Loss):
-    """Softened hinge of the distances themselves, that is soe with a linear instead of a squared tail.
+    """Softened hinge of the distances themselves: like soe, but with a linear instead of a quadratic tail.
 
     ``f = log(1 + exp(margin + r(near) - r(far)))`` with ``r(s) = sqrt(s + 1e-6)``, a distance that is smooth at zero.
     Its force neither fades with the distance, as for ckl and tste, nor grows with it, as for hinge, ste and soe, so
@@ -270,7 +270,7 @@ def get_loss(loss: str | Loss, **params: float | None) -> Loss:
     if isinstance(loss, Loss):
         if params:
             raise ValueError(
-                f"parameters {sorted(params)} given beside a ready-made loss; build the loss with them instead"
+                f"parameters {sorted(params)} were given together with a loss object; pass them when creating the loss"
             )
         return loss
     entry = find(LOSSES, loss)

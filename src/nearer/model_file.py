@@ -64,7 +64,7 @@ def save_model(
 
 
 def load(path: str | os.PathLike[str]) -> OrdinalEmbedding:
-    """Read a map that `OrdinalEmbedding.save` wrote: of the class that was saved, fitted, ready to be fitted further.
+    """Read a fitted estimator that `OrdinalEmbedding.save` wrote; it can be fitted further.
 
     A feature map saved with it is its ``feature_map_``. A file that is not a model, is damaged or is from a newer
     version raises a ValueError.
@@ -82,7 +82,7 @@ def load(path: str | os.PathLike[str]) -> OrdinalEmbedding:
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
         # The checksums were right, so the file was written wrong.
         reason = f"{type(error).__name__}: {error}"
-        raise FileFormatError(f"{path}: does not hold what a model of format {FORMAT} must ({reason})") from error
+        raise FileFormatError(f"{path}: is not a complete model of format {FORMAT} ({reason})") from error
     return estimator
 
 

@@ -56,7 +56,7 @@ class Placement:
 
 
 class _FreeRows:
-    """An objective as a function of some rows of the map alone, with a weak pull of each towards the centre."""
+    """An objective as a function of some rows of the map only, each weakly attracted to the centre."""
 
     def __init__(self, objective: LocalObjective, X: np.ndarray, free: np.ndarray, pull: float, centre: np.ndarray):
         self.objective, self.X, self.free, self.pull, self.centre = objective, X, free, pull, centre
@@ -91,9 +91,9 @@ def place_objects(
 ) -> Placement:
     """Place the objects that the map does not know, from comparisons among them and with known ones.
 
-    The loss of all comparisons that name a new object is minimised over the new objects' positions. Objects that no
-    chain of comparisons joins are independent: each such group keeps the best of its own starts. The first start is the
-    centre of what each object is said to be near, the others are positions of known objects drawn at random.
+    The loss of all comparisons that name a new object is minimised over the new objects' positions. Groups of
+    objects that no chain of comparisons connects are independent, and each keeps the best of its own starts. The first
+    start has each object at the centre of those it is said to be near, the others at random positions of known objects.
 
     Objects are numbered as the rows of the map; numbers beyond it are new, and so are objects with a row of NaN if a
     comparison names them. The loss has its parameters resolved.
@@ -118,7 +118,7 @@ def place_objects(
     if not tied.all():
         warnings.warn(
             f"{int((~tied).sum()):,} of {len(objects):,} new objects are compared with no object of the "
-            "map, not even through others: they get no place",
+            "map, not even through others: they have no position",
             UnplacedObjectsWarning,
             stacklevel=3,
         )

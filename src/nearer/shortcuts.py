@@ -19,19 +19,19 @@ class _NamedLoss(OrdinalEmbedding):
 
 
 class GNMDS(_NamedLoss):
-    """Generalised non-metric MDS: `OrdinalEmbedding` with the hinge loss and its other parameters."""
+    """Generalised non-metric MDS: `OrdinalEmbedding` with the hinge loss and without `loss` and `loss_params`."""
 
     loss = "hinge"
 
 
 class STE(_NamedLoss):
-    """Stochastic triplet embedding: `OrdinalEmbedding` with the ste loss and its other parameters."""
+    """Stochastic triplet embedding: `OrdinalEmbedding` with the ste loss and without `loss` and `loss_params`."""
 
     loss = "ste"
 
 
 class SOE(_NamedLoss):
-    """Soft ordinal embedding: `OrdinalEmbedding` with the soe loss and its other parameters."""
+    """Soft ordinal embedding: `OrdinalEmbedding` with the soe loss and without `loss` and `loss_params`."""
 
     loss = "soe"
 

@@ -1,7 +1,7 @@
 """Where the comparisons of a fit are: in memory, in a file that is read in blocks, or on a cluster.
 
-A source makes the objective to minimise. In it the objects are numbered without those that occur in no comparison;
-`rows` has their rows on the map. What a source knows of the data is known once its objective is made.
+A source makes the objective to minimise, in which only the objects that occur in comparisons are numbered; `rows` has
+their rows on the map. The other attributes are set when the objective is made.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Source:
     def objective(
         self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1
     ) -> contextlib.AbstractContextManager[Any]:
-        """The objective, within a ``with`` block; refused if a fit from so many starts cannot fit into memory."""
+        """The objective, within a ``with`` block; refused if a fit with this number of starts needs too much memory."""
         raise NotImplementedError
 
 
@@ -109,7 +109,7 @@ class ClusterSource(Source):
 def source_of(
     X: Any, y: Any, sample_weight: Any, n_objects: int | None, client: Any = None, checkpoint: Any = None
 ) -> Source:
-    """The source of what `OrdinalEmbedding.fit` is given; the checkpoint says how a cluster cut the data before."""
+    """The source of the data that `OrdinalEmbedding.fit` is given; a checkpoint fixes how a cluster divides them."""
     is_dask = hasattr(X, "__dask_graph__")
     in_file = isinstance(X, (str, os.PathLike)) and in_blocks(X)
     held = None if is_dask or in_file else as_comparisons(X, y, sample_weight, n_objects)
@@ -123,7 +123,7 @@ def source_of(
 
 
 def _check_memory(n_objects: int, n_placed: int, n_starts: int, d: int) -> None:
-    """Refuse a map that cannot fit; a solver holds at least the point, its gradient and a further point."""
+    """Refuse a map that cannot fit into memory; a solver holds at least two points and a gradient."""
     needed = 8.0 * d * (n_objects + n_placed * (n_starts + 3)) + n_objects
     what = f"fit: n_objects = {n_objects:,} with n_components = {d:,} and {n_starts:,} starting points"
     check_memory(needed, what, "ask for fewer, or number the objects without gaps")

@@ -213,7 +213,7 @@ def test_wrong_use_is_refused(answers, tmp_path):
         OrdinalEmbedding().fit(answers, checkpoint=tmp_path / "no" / "c")
     OrdinalEmbedding(solver=GD(max_epochs=1), random_state=0).fit(answers, checkpoint=file)
     before = file.read_bytes()
-    with pytest.raises(FileExistsError, match="exists already: go on from it with resume=True, or remove it"):
+    with pytest.raises(FileExistsError, match=r"already exists: .*resume=True"):
         OrdinalEmbedding().fit(answers, checkpoint=file)
     assert file.read_bytes() == before
 
@@ -234,7 +234,7 @@ def test_no_flipped_byte_passes(answers, tmp_path):
 def test_a_checkpoint_of_another_version_is_refused(answers, tmp_path, monkeypatch):
     OrdinalEmbedding(solver=GD(max_epochs=1), random_state=0).fit(answers, checkpoint=tmp_path / "c")
     monkeypatch.setattr("nearer.__version__", "9.9")
-    with pytest.raises(FileFormatError, match=r"was written by nearer .*, and this is nearer 9.9"):
+    with pytest.raises(FileFormatError, match=r"was written by nearer .*, but this is nearer 9.9"):
         checkpoint.Checkpoint(tmp_path / "c", resume=True)
 
 

@@ -1,7 +1,7 @@
 """`DaskObjective`: what solvers need, computed by the workers of a Dask cluster.
 
 On the workers run plain functions of a shard and the points, float64 (n_objects, n_components), built on
-`LocalObjective`. Who takes which stochastic steps depends on the arguments alone, not on the scheduling.
+`LocalObjective`. Which shard takes which stochastic steps depends only on the arguments, not on the scheduling.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Shard:
             self.pieces = ()
 
     def blocks(self, order: Sequence[int] | None = None) -> Iterator[tuple[int, LocalObjective]]:
-        """The blocks of the shard with their numbers, all or some in an order; none without weight."""
+        """The blocks of the shard with their numbers: all, or some in a given order; without those of no weight."""
         if self._held is not None:
             yield 0, self._held
             return
@@ -142,7 +142,7 @@ class Inner:
     order: tuple[int, ...]  # in which the blocks are visited
 
     def of(self, block: int) -> tuple[float, int, int, int]:
-        """Step size, number of steps, seed and first step of a block, as a pass takes them."""
+        """The arguments of a pass over a block: step size, number of steps, seed, first step."""
         return self.step, self.steps[block], self.seeds[block], self.firsts[block]
 
 
@@ -158,7 +158,7 @@ def split(count: int, sizes: Sequence[Sequence[float]]) -> list[list[int]]:
 def plan_steps(
     weights: Sequence[Sequence[float]], step: float, n_steps: int, seed: int, first: int, same_length: bool
 ) -> list[tuple[int, Inner]]:
-    """Number and steps of every shard that takes any, given those of a serial pass.
+    """For every shard that takes steps: its number and its steps, given those of a serial pass.
 
     Blocks get steps in proportion to their weights, so that on average every comparison counts as in the objective.
     With `same_length` a shard's path is as long as that of the serial pass: fewer steps, each longer.
@@ -180,7 +180,7 @@ def plan_steps(
 def svrg(
     shard: Shard, X: np.ndarray | None, S: np.ndarray, gradient: np.ndarray, kept: Kept | None, inner: Inner
 ) -> Part:
-    """Movement by SVRG steps on a shard from X (None: from S); slopes at the snapshot S are computed unless `kept`."""
+    """Displacement by SVRG steps on a shard from X (None: from S); slopes at S are recomputed unless `kept`."""
     start = S if X is None else X
     point = start
     for number, objective in shard.blocks(inner.order):
@@ -190,7 +190,7 @@ def svrg(
 
 
 def sgd(shard: Shard, X: np.ndarray, inner: Inner, decay: float, power: float) -> Part:
-    """Share of the movement by plain stochastic steps on a shard, as `Objective.sgd_pass`."""
+    """Weighted displacement by plain stochastic steps on a shard, see `Objective.sgd_pass`."""
     point = X
     for number, objective in shard.blocks(inner.order):
         point = objective.sgd_pass(point, *inner.of(number), decay, power)
@@ -198,7 +198,7 @@ def sgd(shard: Shard, X: np.ndarray, inner: Inner, decay: float, power: float) -
 
 
 def adagrad(shard: Shard, X: np.ndarray, memory: np.ndarray, inner: Inner) -> Part:
-    """Shares of the mean loss, and of the movement (n, d) beside the growth of the memory (n, 1), on a shard."""
+    """Weighted mean loss, displacement (n, d) and growth of the memory (n, 1) by AdaGrad steps on a shard."""
     point, pulls, total = X, memory, 0.0
     for number, objective in shard.blocks(inner.order):
         point, pulls, value = objective.adagrad_pass(point, pulls, *inner.of(number))
@@ -254,10 +254,10 @@ class DaskObjective(Objective):
     """The objective on a Dask cluster, in place of `LocalObjective`.
 
     A full pass is one map-reduce: the points go out once, every shard is summed where it was loaded, and the sums are
-    added in a tree whose shape depends on the number of shards alone. Stochastic passes run on the shards side by side,
-    and their movements are averaged. Shards get steps in proportion to their weight; in SVRG (Cen et al.) step sizes
-    grow in inverse proportion, so that steps times step size is that of the serial pass and rules such as SBB remain
-    valid, while SGD and AdaGrad keep theirs (McDonald et al.) and move less than a serial pass.
+    added in a tree whose shape depends on the number of shards alone. Stochastic passes run on the shards in
+    parallel, and their displacements are averaged. Shards get steps in proportion to their weight. In SVRG (Cen et al.)
+    step sizes are increased accordingly, so that steps times step size is as in the serial pass and rules such as SBB
+    remain valid; SGD and AdaGrad keep their step sizes (McDonald et al.) and move less than a serial pass.
 
     Parameters
     ----------
@@ -361,7 +361,7 @@ class DaskObjective(Objective):
         return X + part.array[:, :-1], memory + part.array[:, -1], part.total
 
     def subset(self, size: int, rng: np.random.Generator) -> Any:
-        """On this machine if it fits and a pass is not slower than one of all on the cluster, else all comparisons."""
+        """Held on this machine if it fits and its passes are no slower than full ones on the cluster; else all."""
         threads = max(sum(self._engine.workers().values()), 1)
         small = _SMALL_BATCH * self.n_objects * self.n_components
         slow = size > max(self.n_comparisons * resolve_jobs(None) // threads, small)
@@ -401,7 +401,7 @@ class DaskObjective(Objective):
         return build
 
     def _started(self, name: str, task: Callable[..., Any], jobs: dict[int, tuple]) -> list[Any]:
-        """Futures of a task on shards, each at its home; `jobs` has further arguments by number of the shard."""
+        """Futures of a task on shards, each on its own worker; `jobs` has further arguments by number of the shard."""
         shards = self._load()
         return [
             self._engine.submit(name, task, shards[number], *rest, home=self._homes[number])
@@ -415,7 +415,7 @@ class DaskObjective(Objective):
         return part
 
     def _load(self) -> list[Any]:
-        """Futures of the shards, loaded at their homes on first use, after a loss, and where a home is gone."""
+        """Futures of the shards, loaded on their workers on first use and again after a worker was lost."""
         engine = self._engine
         if not self._shards:
             self._homes = engine.homes(self.n_shards)
@@ -452,7 +452,7 @@ def cluster_objective(
     n_objects: int | None,
     checkpoint: Checkpoint | None = None,
 ) -> Iterator[DaskObjective]:
-    """Comparisons on a cluster while `OrdinalEmbedding.fit` runs; the checkpoint says how they were cut before."""
+    """The objective on a cluster while `OrdinalEmbedding.fit` runs; a checkpoint fixes how the data are divided."""
     with connected(client) as known:
         # The order of sums follows from how the data are cut, so a fit that is resumed cuts them as before.
         cut = {} if checkpoint is None else checkpoint.setting
@@ -466,7 +466,7 @@ def cluster_objective(
             if checkpoint is None or not checkpoint.found:
                 raise
             path = checkpoint.path
-            raise ClusterError(f"{error}; what was done is in {path}: go on from there with resume=True") from error
+            raise ClusterError(f"{error}; the fit so far is in {path}: continue with resume=True") from error
         timings = objective.timings
         count = max(timings.n_evaluations, 1)
         logger.info(

@@ -173,7 +173,7 @@ def place(engine: Engine, pieces: list[Any], hold: bool, home: str) -> list[Any]
 
 
 def _dealt_out(pieces: Sequence[Any], sizes: list[int | None], n_shards: int) -> list[list[Any]]:
-    """Consecutive pieces in at most `n_shards` non-empty shards of about equal size."""
+    """Consecutive pieces grouped into at most `n_shards` non-empty shards of about equal size."""
     n_shards = min(n_shards, len(pieces))
     weights = np.array([1.0 if size is None else size for size in sizes])
     middles = (np.cumsum(weights) - weights / 2) / max(weights.sum(), 1.0)

@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A point with value and gradient over all comparisons or a part, for `svrg_pass`."""
+    """A point with its value and gradient over all or some comparisons, for `svrg_pass`."""
 
     X: np.ndarray  # float64, shape (n_objects, n_components)
     value: float  # at X, of the same comparisons
@@ -76,7 +76,7 @@ class Objective:
 
     @_optional
     def snapshot(self, X: np.ndarray) -> Snapshot:
-        """Full gradient at X, remembered for `svrg_pass`."""
+        """Full gradient at X, for `svrg_pass`."""
         raise NotImplementedError
 
     @_optional
@@ -97,7 +97,7 @@ class Objective:
     def adagrad_pass(
         self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Steps adapted to each object by its squared pulls so far, `memory` (n_objects,): X, memory, mean loss."""
+        """AdaGrad steps; `memory` (n_objects,) sums squared gradients. Returns X, memory and the mean loss."""
         raise NotImplementedError
 
     @_optional
@@ -109,12 +109,12 @@ class Objective:
     def mixed_pass(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
     ) -> tuple[np.ndarray, int]:
-        """As `svrg_pass`, with plain steps for comparisons not covered; also how many steps were reduced."""
+        """As `svrg_pass`, with plain steps for comparisons that the snapshot lacks; also counts the reduced steps."""
         raise NotImplementedError
 
     @_optional
     def subset(self, size: int, rng: np.random.Generator) -> Objective:
-        """The objective of random comparisons in memory; fewer, or all, where `size` would not fit or not pay."""
+        """The objective of `size` random comparisons, held in memory; fewer, or all, if that would not fit or pay."""
         raise NotImplementedError
 
     @_optional
@@ -134,7 +134,7 @@ class Objective:
 
     @_optional
     def best_places(self, X: np.ndarray, places: np.ndarray, order: np.ndarray, least: float) -> tuple[np.ndarray, int]:
-        """Points of a line after `nearer.kernels.best_places`, and how many moved by more than `least`."""
+        """The points of a 1-D map after `nearer.kernels.best_places`, and how many moved."""
         raise NotImplementedError
 
     @_optional

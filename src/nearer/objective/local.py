@@ -62,7 +62,7 @@ class BlockObjective(Objective):
 
     @abstractmethod
     def _draws(self, n_steps: int, seed: int, first: int) -> Iterable[tuple[Block, tuple[int, int, int]]]:
-        """Blocks that the steps first..first + n_steps - 1 draw from; seed, first step and number of steps in each."""
+        """Blocks that the steps first..first + n_steps - 1 draw from, with seed, first step and number of steps."""
 
     @abstractmethod
     def _slopes(self, block: Block, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray]:
@@ -131,7 +131,7 @@ class BlockObjective(Objective):
     def _gradient_sum(
         self, kernel: Callable[..., float], blocks: Iterable[Block], X: np.ndarray, *slopes: np.ndarray
     ) -> tuple[float, np.ndarray]:
-        """Sum of losses and gradients by a kernel, which keeps slopes in arrays unless those are empty."""
+        """Sum of losses and gradients by a kernel, which stores slopes unless the arrays for them are empty."""
 
         def part(block: Block) -> tuple[float, np.ndarray]:
             G = np.zeros_like(X)

@@ -35,7 +35,7 @@ class BlockSource(Protocol):
 class StreamedObjective(BlockObjective):
     """The objective of comparisons that are read block by block in every pass.
 
-    Stochastic passes draw from blocks in random order, as many steps from each as it is long.
+    Stochastic passes visit the blocks in random order and take as many steps in each as it has comparisons.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class StreamedObjective(BlockObjective):
         self.max_in_memory = per_map if max_in_memory is None else int(max_in_memory)
 
     def snapshot(self, X: np.ndarray) -> Snapshot:
-        """Without slopes, which `svrg_pass` computes again."""
+        """As for any objective, but without slopes, which `svrg_pass` computes again."""
         X = self._points(X).copy()
         return Snapshot(X, *self.value_and_gradient(X), None)
 

@@ -31,18 +31,20 @@ class Auto(Solver):
        dimensions from a sample of the comparisons (see `guided_start`), to avoid poor local minima. In more dimensions:
        AdaGrad steps on a first random batch bring random points into rough order at the cost of a few gradients.
     2. L-BFGS on that batch, then on batches `growth` times larger, each to the precision that its size allows. The kink
-       of the hinge loss is smoothed. With too few comparisons for smaller batches and no guide, the batch is all of
-       them with a small ridge penalty: such answers can often be satisfied in many ways, and the penalty leads to a map
-       that satisfies them with a margin, hence held-out ones as well. A loss with a kink keeps a tenth of it in step 3.
+       of the hinge loss is smoothed. If there are too few comparisons for smaller batches and there is no guide, the
+       batch is all comparisons, with a small ridge penalty: many maps satisfy so few answers, and the penalty selects
+       one that satisfies them with a margin and predicts held-out ones better. A loss with a kink keeps a tenth of the
+       penalty in step 3.
     3. L-BFGS on all comparisons until `patience` iterations gain less than `tol` of the objective at zero (all points
        equal), beyond which held-out error no longer improves.
-    4. The map is halved while that costs nothing: some losses hardly depend on the scale of a large map.
+    4. The map is halved while the objective does not rise: some losses hardly depend on the scale of a large map.
 
-    Few comparisons for many dimensions can be overfitted. There a tenth of them (of fewer than 1,000, a fifth; of fewer
-    than 5,000, several times) is held out in steps 1 and 2 to choose the ridge penalty of step 3 (see `penalty`).
+    Few comparisons in many dimensions can be overfitted. In that case, steps 1 and 2 are replaced by a search for the
+    ridge penalty of step 3 on held-out comparisons (see `penalty`): a tenth of them, or a fifth of fewer than 1,000,
+    with several splits for fewer than 5,000.
 
-    In steps 1 and 2 the objective in the history is that of the batch, for a guide that of its loss. An objective that
-    offers no random parts gets steps 3 and 4 alone.
+    In steps 1 and 2, the history has the objective of the batch, or that of the guide's loss. An objective without
+    `subset` gets steps 3 and 4 only.
 
     Parameters
     ----------
@@ -51,8 +53,8 @@ class Auto(Solver):
     step : float, default 1
         Length of a first AdaGrad step; the losses set the scale of a map, so 1 suits them all.
     first_batch : float, default 20
-        Least comparisons per coordinate (n_objects x n_components) in the first of several batches; inf: one batch of
-        all comparisons.
+        Minimum comparisons per coordinate (n_objects x n_components) in the first of several batches; inf: one batch
+        of all comparisons.
     growth : float, default 5
         Ratio of consecutive batches, above 1.
     shrinkage : float, default 0.01
@@ -62,17 +64,18 @@ class Auto(Solver):
     batch_tol : float, default 0.001
         As `tol`, for all batches but the last.
     memory : int, default 10
-        Of L-BFGS.
+        Memory of L-BFGS.
     guide : int, default 3
-        The most dimensions for which there is a guide; 0: none.
+        The guide is used for up to this many dimensions; 0: never.
     keep_start : bool, default False
-        Keep the starting point: without steps 1 and 2, and the result is never worse.
+        Skip steps 1 and 2, so that the result is never worse than the starting point.
     penalty : float, optional
-        Times the mean squared distance from the origin, added to the objective in step 3; the objective reported is
-        without it. None, the default: chosen on held-out comparisons where there are few (at least 50, for a
-        heavy-tailed loss 1,000, but fewer than `few` per coordinate, in more than `guide` dimensions) and no
-        `validation_fraction`; otherwise 0.
+        Ridge penalty of step 3: this times the mean squared distance from the origin is added to the objective, but not
+        to the value reported. By default 0, unless there are more than `guide` dimensions, at least 50 comparisons
+        (1,000 for a heavy-tailed loss), fewer than `few` per coordinate, and no `validation_fraction`: then it is
+        chosen on held-out comparisons.
     few : float, default 8
+        See `penalty`.
     """
 
     max_epochs: int = 1000
@@ -149,7 +152,7 @@ class Auto(Solver):
         self._take_batch(objective, stage, rng)
 
     def _begun(self, objective: Any, X: np.ndarray, memory: dict[str, Any], rng: np.random.Generator) -> State:
-        """State at the beginning of a stage from X (n, d)."""
+        """State at the beginning of a stage that starts from X (n, d)."""
         stage = Stage(*memory["stages"][memory["number"]])
         memory = {**memory, "rng": rng.bit_generator.state, "warm": False}
         self._take_batch(objective, stage, rng)
@@ -162,7 +165,7 @@ class Auto(Solver):
         return self._shown(objective, inner, memory)
 
     def _take_batch(self, objective: Any, stage: Stage, rng: np.random.Generator) -> None:
-        """Set the comparisons of a stage, as they are and as L-BFGS minimises them."""
+        """Set `_batch`, the comparisons of a stage, and `_eased_batch`, the same smoothed or penalised."""
         whole = stage.size == objective.n_comparisons
         self._batch = objective if whole else objective.subset(stage.size, rng)
         self._eased_batch = self._batch
@@ -204,7 +207,7 @@ class Auto(Solver):
         return objective.value_at_zero() if offers(objective, *_SAMPLED) else None
 
     def _penalty_to_choose(self, objective: Any) -> bool:
-        """Whether there are few comparisons for the dimension, some of which are to choose a penalty."""
+        """Whether to choose a penalty on held-out comparisons, because there are few for the dimension."""
         if self.penalty is not None or self.keep_start or self.validation_fraction > 0:
             return False
         if objective.n_components <= self.guide or not offers(objective, "split"):
@@ -215,7 +218,7 @@ class Auto(Solver):
         return self.smoothing > 0 and offers(batch, "smoothed")
 
     def _smallest(self, objective: Any, state: State, unit: float | None, most: float) -> tuple[np.ndarray, float, int]:
-        """The smallest of X, X/2, X/4, ... as good up to `tol` and not above `most`; its value; evaluations."""
+        """The smallest of X, X/2, X/4, ... that is as good up to `tol` and at most `most`; its value; evaluations."""
         X, value = state.X, float(state.value)  # type: ignore[arg-type]
         limit = min(value + self.tol * (value if unit is None else unit), most)
         tries = 0
@@ -228,12 +231,12 @@ class Auto(Solver):
         return X, value, tries
 
     def _stages(self, objective: Any, guide: Objective | None) -> list[Stage]:
-        """The stages of L-BFGS, the last being all comparisons as they are.
+        """The stages of L-BFGS; the last has all comparisons, unsmoothed.
 
-        A small batch can be satisfied in ways that all comparisons cannot, and is then left at great cost: the first of
-        several batches has at least `first_batch` comparisons per coordinate, a single one about a third of that. A
-        loss with a kink is zero for every map that satisfies the comparisons with a margin: with few comparisons it
-        keeps a part of the penalty, with many the last stage but one is all of them, smoothed.
+        A small batch can be fitted by maps that are far from any good map of all comparisons. So the first of several
+        batches has at least `first_batch` comparisons per coordinate, and a single one about a third of that. A loss
+        with a kink is zero for every map that satisfies the comparisons with a margin: if comparisons are few, it
+        keeps part of the penalty; if they are many, the last stage but one has all of them, smoothed.
         """
         n, penalty = objective.n_comparisons, self.penalty or 0.0
         kinked = self._eases(objective) and objective.loss.smoothed(self.smoothing) != objective.loss
@@ -260,7 +263,7 @@ class Auto(Solver):
 
 
 class Stage(NamedTuple):
-    """How many comparisons, whether kinks are smoothed, ridge penalty, tolerance, whether AdaGrad steps come first."""
+    """Number of comparisons, whether kinks are smoothed, penalty, tolerance, whether AdaGrad steps come first."""
 
     size: int
     eased: bool = False

@@ -34,8 +34,8 @@ _SAME = 1e-10  # relative; another processor or order of rows changes the last d
 class Checkpoint:
     """The state of every start of a fit, in a file that is replaced after an epoch.
 
-    Epochs are skipped so that writing takes at most a tenth of the time. An existing file raises FileExistsError unless
-    `resume`, and FileFormatError if it is damaged or of another version.
+    Not every epoch is written, so that writing takes at most a tenth of the time. An existing file raises
+    FileExistsError unless `resume` is set, and FileFormatError if it is damaged or of another version.
     """
 
     def __init__(self, path: str | os.PathLike[str], resume: bool = False):
@@ -53,7 +53,7 @@ class Checkpoint:
         if os.path.exists(path):
             if not resume:
                 raise FileExistsError(
-                    f"checkpoint: {self.path} exists already: go on from it with resume=True, or remove it"
+                    f"checkpoint: {self.path} already exists: continue from it with resume=True, or remove it"
                 )
             self.about, self.setting, self.starts, self.runs = _read(self.path)
 
@@ -70,7 +70,7 @@ class Checkpoint:
         generators: Sequence[np.random.Generator],
         others: dict[str, Any],
     ) -> list[np.ndarray]:
-        """Record the starts, or check that those in the file are of the same fit; the starts and generators to use."""
+        """Record the starts, or check that the file is of the same fit; returns the starts, and sets the generators."""
         about = {
             "n_components": objective.n_components, "loss": repr(objective.loss), "n_init": len(starts), **others,
             "objects in comparisons": objective.n_objects, "comparisons": objective.n_comparisons,
@@ -92,7 +92,7 @@ class Checkpoint:
         if at_start != value:
             warnings.warn(
                 f"checkpoint: {self.path}: the objective differs in its last digits, as on another processor or with "
-                "rows in another order; the end will not be the same bit for bit",
+                "rows in another order; the result will not be the same bit for bit",
                 ReproducibilityWarning,
                 stacklevel=5,
             )
@@ -101,7 +101,7 @@ class Checkpoint:
         return self.starts
 
     def keep(self, number: int, run: Run, always: bool) -> None:
-        """Write the run of a start to the file: always, or if it is time to."""
+        """Update the run of a start, and write the file: always, or if enough time has passed."""
         with self._lock:
             self.runs[number] = run
             if always or time.perf_counter() >= self._not_before:
@@ -109,7 +109,7 @@ class Checkpoint:
 
     def _refuse(self, difference: str) -> None:
         raise ValueError(
-            f"checkpoint: {self.path} is of another fit: {difference}. Give the same data and parameters as then, or "
+            f"checkpoint: {self.path} is of another fit: {difference}. Use the same data and parameters, or "
             "another file"
         )
 
@@ -148,7 +148,7 @@ def _plain(run: Run) -> dict[str, Any]:
 
 
 def _run_from(plain: dict[str, Any]) -> Run:
-    """The run that `_plain` made plain."""
+    """The inverse of `_plain`."""
     columns, held_out, state = (plain[name] for name in ("history", "held_out", "state"))
     history = History(HistoryRow(**dict(zip(columns, row))) for row in zip(*columns.values()))
     parts = {"held_out": held_out and BestHeldOut(**held_out), "state": state and State(**state), "history": history}
@@ -161,11 +161,11 @@ def _read(path: str) -> tuple[dict[str, Any], dict[str, Any], list[np.ndarray], 
             header, arrays = read_archive(file, _KIND, _FORMAT)
         written, here = header["written_by"], f"nearer {nearer.__version__}"
         if written != here:
-            raise FileFormatError(f"was written by {written}, and this is {here}, which may compute otherwise")
+            raise FileFormatError(f"was written by {written}, but this is {here}, whose results may differ")
         about, setting, starts, runs = (from_json(header[name], arrays) for name in _CONTENT)
         return about, setting, starts, [_run_from(run) for run in runs]
     except FileFormatError as error:
         raise FileFormatError(f"checkpoint: {path}: {error}") from error
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise FileFormatError(f"checkpoint: {path}: does not hold what a checkpoint must ({reason})") from error
+        raise FileFormatError(f"checkpoint: {path}: is not a complete checkpoint ({reason})") from error

@@ -24,8 +24,8 @@ class Convex(Solver):
     """Minimise ``L(K) + lam tr(K)`` over positive semi-definite K; the points are its top eigenvectors.
 
     Accelerated projected gradient with backtracking and restarts; each iteration takes one eigendecomposition of an
-    n x n matrix, so this is for hundreds of objects. The kink of the hinge loss is smoothed, ever less. Stops when the
-    duality gap proves the objective to be within `gap_tol` (relative) of the best possible.
+    n x n matrix, so this is for hundreds of objects. The kink of the hinge loss is smoothed by a
+    decreasing width. Stops when the duality gap proves the objective to be within `gap_tol` (relative) of the optimum.
     The objective of the history and the result is ``L(K) + lam tr(K)``.
 
     Parameters
@@ -82,7 +82,7 @@ class Convex(Solver):
         return replace(state, X=points_from_gram(state.memory["K"], objective.n_components))
 
     def advance(self, objective: Any, state: State) -> State:
-        """The state after another iteration, its points those of before."""
+        """The state after another iteration; its points are not updated."""
         names = ("lam", "K", "Y", "width", "momentum", "bound", "iteration", "step", "growth")
         lam, K, Y, width, momentum, bound, iteration, step, growth = (state.memory[name] for name in names)
         smooth, convex, work = self._smooth, objective.loss.convex_in_gram, state.n_gradients

@@ -41,7 +41,7 @@ _Found = tuple[float, np.ndarray]  # the value of a map, and the map
 
 
 def sample_for_guide(objective: Objective, rng: np.random.Generator) -> Objective | None:
-    """A random sample of the comparisons in memory, all of them if they are few; None if none fits."""
+    """A random sample of the comparisons, held in memory (all of them if they are few); None if it would not fit."""
     d = objective.n_components
     for per_object in (_PER_OBJECT if d > 1 else _FOR_A_LINE, _PER_COORDINATE * d):
         size = min(per_object * objective.n_objects, objective.n_comparisons)
@@ -57,9 +57,9 @@ def guided_start(
 ) -> tuple[np.ndarray, int]:
     """A map for the loss of `part` from X (n, d), the best of several found with the softplus loss in extra dimensions.
 
-    Also the gradients that it took. Softplus pulls with a constant force however far an object has strayed, and in an
-    extra dimension objects can pass each other. The wide map is then projected on its main axes; progress shows such a
-    view, with the value of the loss in use.
+    Also returns the number of gradients. The softplus loss pulls with a constant force however far away an object is,
+    and with an extra dimension objects can get past each other. The wider map is then projected on its main axes, which
+    `progress` is shown as well, with the value of the loss in use.
     """
     d = part.n_components
     guide = _Guide(rng, progress, d)
@@ -134,10 +134,10 @@ class _Guide:
 
 
 def _best_line(guide: _Guide, part: Objective, Y: np.ndarray) -> _Found:
-    """The best of several lines made of the flat map Y (n, 2), with their objects reordered.
+    """The best of several 1-D maps derived from the 2-D map Y (n, 2).
 
-    Gradients cannot move an object past its neighbours: between descents each object moves to its best position, and at
-    last blocks of neighbours are moved.
+    Gradients cannot move an object past its neighbours. So between descents each object is moved to its best position;
+    finally, blocks of neighbours are moved.
     """
     rng = guide.rng
     count = min(_FOR_ORDER + _FOR_ORDER_PER_OBJECT * part.n_objects, part.n_comparisons)
@@ -173,12 +173,12 @@ def _best_line(guide: _Guide, part: Objective, Y: np.ndarray) -> _Found:
 
 
 def _best(found: list[_Found], count: int) -> list[_Found]:
-    """The lowest of some maps; equal values stand for equal maps and count once."""
+    """The maps of lowest value; maps with equal values are taken to be the same and count once."""
     return sorted(dict(found).items(), key=lambda each: math.inf if math.isnan(each[0]) else each[0])[:count]
 
 
 def _lines(Y: np.ndarray) -> list[np.ndarray]:
-    """Lines (n, 1) from a flat map (n, 2): projections, the first axis first, and angular unrollings."""
+    """1-D maps (n, 1) from a 2-D map (n, 2): projections, the first axis first, and angles around the centre."""
     sides = np.pi * np.arange(_SIDES) / _SIDES
     angle = np.arctan2(Y[:, 1], Y[:, 0])
     cuts = 2.0 * np.pi * np.arange(_CUTS) / _CUTS
@@ -187,7 +187,7 @@ def _lines(Y: np.ndarray) -> list[np.ndarray]:
 
 
 def _shuffled(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A line (n, 1) with a block of neighbours moved elsewhere or reversed; the positions remain."""
+    """A 1-D map (n, 1) with a block of neighbours moved or reversed; the set of positions stays the same."""
     n = len(X)
     order = np.argsort(X[:, 0])
     count = int(rng.integers(1, n // 3 + 2))
@@ -211,7 +211,7 @@ def main_axes(X: np.ndarray, d: int) -> np.ndarray:
 
 
 def _best_scale(objective: Objective, X: np.ndarray) -> tuple[np.ndarray, float, int]:
-    """X halved or doubled while that lowers the objective enough, its value, and evaluations; scales differ by loss."""
+    """X halved or doubled while that lowers the objective, because losses differ in scale; its value; evaluations."""
     value, tries, least = objective.value(X), 1, _TOL * objective.value_at_zero()
     for factor in (0.5, 2.0):
         before = value

@@ -74,7 +74,7 @@ class LBFGS(Solver):
     def _search(
         self, objective: Any, X: np.ndarray, value: float, direction: np.ndarray, slope: float, trial: float
     ) -> tuple[float, np.ndarray, float, np.ndarray, int]:
-        """Step, new point, its value and gradient, evaluations used; step 0 when nothing lower was found."""
+        """Step, new point, its value and gradient, evaluations used; the step is 0 if no lower value was found."""
         low, high = 0.0, np.inf
         best = (0.0, X, value, direction)
         for used in range(1, MOST_TRIALS + 1):

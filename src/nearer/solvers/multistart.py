@@ -49,7 +49,7 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
 
 
 def keeping_start(solver: Solver) -> Solver:
-    """A solver that keeps a good starting point: without a stochastic start, returning the best point."""
+    """A copy of the solver that keeps a good start: it skips stochastic warm-ups and returns the best point."""
     if isinstance(solver, Auto):
         return replace(solver, keep_start=True)
     if isinstance(solver, SVRG):
@@ -100,11 +100,11 @@ def best_of_starts(
     checkpoint: Checkpoint | None = None,
     spent: TimeSpent | None = None,
 ) -> Result:
-    """Solve from every start (n, d), each with its generator; the result of lowest objective, the first of equals.
+    """Solve from every start (n, d), each with its generator, and return the result of lowest objective.
 
-    If all held comparisons out, the held-out error decides. `solver` is one for all starts or one for each. A start
-    that finds no time left after `spent`, which is updated, is skipped. `verbose` 1 shows progress about twice a
-    second, 2 every epoch.
+    If all runs held comparisons out, the held-out error decides; of equal results the first is returned. `solver` is
+    one for all starts or a list. `spent` is updated; a start for which no time is left is skipped. `verbose=1` shows
+    progress about twice a second, 2 after every epoch.
     """
     spent = TimeSpent() if spent is None else spent
     used = spent.seconds

@@ -43,7 +43,7 @@ def penalty_is_needed(objective: Any, few: float) -> bool:
 
 @dataclass
 class _Search:
-    """Maps of training parts, found with one penalty after the other, and their errors on what was held out."""
+    """Maps of the training parts for a sequence of penalties, and their held-out errors."""
 
     parts: list[tuple[Any, Any]]  # training, its kinks smoothed, and held out
     descent: Descent
@@ -60,7 +60,7 @@ class _Search:
         self.report(State(X, value, 0, held_out_error=error))
 
     def tried(self, place: int, maps: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
-        """Held-out error with a penalty, starting from one map for each part, and the maps found."""
+        """Held-out error for a penalty, and the maps found; `maps` has the start for each part."""
         found, errors = [], []
         for (training, held_out), X in zip(self.parts, maps):
             state = descend(Ridge(training, _PENALTIES[place]), X, self.descent, self.report)
@@ -81,11 +81,11 @@ def choose_penalty(
     smoothing: float,
     progress: Progress,
 ) -> tuple[float, np.ndarray, str, int]:
-    """The penalty, a map found with it from X (n, d), what was done, and the gradients that took.
+    """The penalty, a map found with it from X (n, d), a note of what was done, and the number of gradients.
 
-    Penalties grow from a middle one until the held-out error exceeds the lowest by a standard error. If none is better,
-    or the loss is heavy-tailed, they then fall while the error does not rise (heavy-tailed: by more than a standard
-    error). `warm_up` has passes and step of AdaGrad.
+    From a middle one, penalties are increased until the held-out error exceeds the lowest by a standard error. If none
+    was better, or if the loss is heavy-tailed, they are then decreased while the error does not rise (heavy-tailed: by
+    more than a standard error). `warm_up` is the number of passes and the step of AdaGrad.
     """
     n = objective.n_comparisons
     share = _HELD_OUT if n >= _VERY_FEW else _OF_VERY_FEW

@@ -26,7 +26,7 @@ _LEAST_WAIT = 10  # epochs, for the held-out error to improve
 
 @dataclass
 class Run:
-    """A run so far, as plain data: what a checkpoint holds of it."""
+    """What a checkpoint keeps of a run, as plain data."""
 
     rng_at_start: Mapping[str, Any]
     state: State | None = None  # None: `init` is not over, and is repeated by a run that is resumed
@@ -57,7 +57,7 @@ class BestHeldOut:
     in_earnest: int | None = None
 
     def look(self, error: float, epoch: int, state: State, may_be_best: bool) -> None:
-        """Take the error after an epoch into account; of equally good points the last is kept."""
+        """Record the error after an epoch; of equally good points the last is kept."""
         if not state.provisional and self.in_earnest is None:
             self.in_earnest = epoch
         if error <= self.lowest and may_be_best:
@@ -66,7 +66,7 @@ class BestHeldOut:
             self.lowest, self.best, self.X = error, epoch, state.X.copy()
 
     def enough(self, epoch: int) -> bool:
-        """Whether the error has not improved for as long as it took to reach it; provisional epochs do not count."""
+        """Whether the error has not improved for as many epochs as it took to reach it (provisional ones excluded)."""
         if self.in_earnest is None:
             return False
         return epoch - max(self.fell, self.in_earnest) >= _LEAST_WAIT and epoch >= 2 * self.fell
@@ -80,11 +80,11 @@ class Slot(Protocol):
         """The run as it was kept last."""
 
     def keep(self, run: Run, always: bool) -> None:
-        """Keep a run: always, or if it is time to."""
+        """Keep a run: always, or if enough time has passed since the last."""
 
 
 class Stop:
-    """An event that ends all runs started under it, and under those that began there."""
+    """An event that ends all runs started in its context, including those of nested events."""
 
     def __init__(self) -> None:
         self._set = threading.Event()
@@ -101,7 +101,7 @@ stopping: contextvars.ContextVar[Stop | None] = contextvars.ContextVar("stopping
 
 
 def check_stop() -> None:
-    """Raise KeyboardInterrupt if the work of this thread is no longer wanted."""
+    """Raise KeyboardInterrupt if the run of this thread was stopped."""
     stop = stopping.get()
     if stop is not None and stop.is_set():
         raise KeyboardInterrupt
@@ -190,7 +190,7 @@ class _Loop:
         return result
 
     def _progress(self, state: State) -> None:
-        """Record a state from inside `init`: one that may not be returned as best, and that no run is resumed from."""
+        """Record a state from inside `init`: it is never returned as best, and no run is resumed from it."""
         self._record(state, inside=True)
         if self.message:
             raise _Stopped
@@ -229,7 +229,7 @@ class _Loop:
         return "" if math.isfinite(state.value) else "objective"
 
     def _look(self, epoch: int, seconds: float, state: State) -> bool:
-        """Add a row to the history, keep the point if it is to be returned; whether a callback wants to stop."""
+        """Add a row to the history, keep the point if the output rule asks for it; whether a callback stops the run."""
         assert state.value is not None
         run, solver = self.run, self.solver
         error = self.objective.error(state.X) if solver.record_error else None
@@ -249,7 +249,7 @@ class _Loop:
         return any(answers)
 
     def _judge(self, epoch: int, seconds: float, state: State) -> None:
-        """Set the message, and whether the run converged, if it is over."""
+        """If the run is over, set the message and whether it converged."""
         solver, run = self.solver, self.run
         if state.finished:
             self.message = state.finished

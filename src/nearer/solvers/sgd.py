@@ -27,7 +27,7 @@ class SGD(Solver):
     Parameters
     ----------
     step : Decaying, Constant or float, default Decaying()
-        `Constant` with a step; a float is positive and means the same.
+        A positive number is a constant step.
     """
 
     step: Decaying | Constant | float = field(default_factory=Decaying)
@@ -58,9 +58,9 @@ class SGD(Solver):
 class AdaGrad:
     """AdaGrad steps over comparisons drawn by a seed, in pieces: a warm-up for other solvers.
 
-    `damping` is a number of typical pulls that count as felt before: first steps are then shorter, later ones shrink
-    less, and `size` may be larger; it is measured on the first comparisons, at their cost. The value of a state is the
-    mean loss since the last one.
+    `damping` starts each sum of squared gradients at this many times a typical squared gradient, which is measured on
+    the first comparisons: the first steps are then shorter, and later ones shrink less. The value of a state is the
+    mean loss since the previous state.
     """
 
     passes: float

@@ -26,16 +26,18 @@ class Solver(BaseEstimator):
     Parameters
     ----------
     max_epochs : int, default 200
-        Most epochs (batch solvers: iterations).
+        Maximum number of epochs (batch solvers: iterations).
     tol : float, default 1e-5
         Stop when the best objective fell by less than ``tol * |objective|`` in `patience` epochs; 0: never.
     patience : int, default 5
+        See `tol`.
     grad_tol : float, default 0
         Stop when the norm of the gradient is at most this; 0: only where the gradient vanishes.
     max_seconds : float, optional
         Limit on the solving time; with ``output="best"`` the best point so far is returned.
     output : {"last", "best", "uniform"}, default "last"
-        The last iterate, the one with the best objective, or one drawn uniformly from all (as in theory).
+        The last iterate, the one with the best objective, or one drawn uniformly from all iterates, as the
+        convergence theorem assumes.
     record_error : bool, default False
         Also record the training error, one extra pass per epoch with the clock stopped.
     validation_fraction : float, default 0
@@ -58,7 +60,7 @@ class Solver(BaseEstimator):
     """Methods of `nearer.objective.Objective` that an objective must offer."""
 
     def init(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, progress: Progress) -> State:
-        """State at the start X0 (n, d); what takes long reports to `progress`."""
+        """State at the start X0 (n, d); if this takes long, intermediate states are passed to `progress`."""
         raise NotImplementedError
 
     def epoch(self, objective: Any, state: State, rng: np.random.Generator) -> State:
@@ -72,7 +74,7 @@ class Solver(BaseEstimator):
         """Raise a ValueError for an objective that this solver cannot take, or for parameters of its own."""
 
     def settled(self, values: list[float], objective: Any) -> str:
-        """Reason to end the run given the objective after every epoch, empty to go on; by default the rule of `tol`."""
+        """Reason to end the run, given the objective after each epoch, or nothing; by default the rule of `tol`."""
         if self.tol == 0 or len(values) <= self.patience:
             return ""
         before = min(values[: -self.patience])
@@ -93,7 +95,7 @@ class Solver(BaseEstimator):
         return solve(self, objective, X0, rng, callbacks, slot, spent)
 
     def require(self, objective: Any, methods: tuple[str, ...], remedy: str = "use another solver") -> None:
-        """Raise a ValueError that names the methods which an objective does not offer."""
+        """Raise a ValueError that names the methods that an objective lacks."""
         missing = [name for name in methods if not offers(objective, name)]
         if missing:
             kind = type(objective).__name__

@@ -40,18 +40,18 @@ class StepSize(Protocol):
 
     @property
     def needs_curvature(self) -> bool:
-        """Whether `measured` has something to set, which costs one full gradient."""
+        """Whether the rule needs the curvature at the start, which costs one full gradient."""
 
     def measured(self, curvature: float, n_inner: int, n_objects: int) -> StepSize:
-        """The same rule with nothing left open, given the curvature of the objective at the start."""
+        """The rule with its defaults set from the curvature of the objective at the start."""
 
     def after(self, change: Change, n_inner: int, previous: float) -> float:
-        """Step of a later epoch, after the last change of snapshot and the previous step."""
+        """Step size of the next epoch, given the last change of the snapshot and the previous step size."""
 
 
 @dataclass
 class _FirstStep(BaseEstimator):
-    """Rules that leave at most the first step open."""
+    """Rules in which at most the first step is set from the curvature."""
 
     first_step: float | None = None
 
@@ -127,17 +127,17 @@ class BB(_FirstStep):
 class SBB(BaseEstimator):
     """The stabilised Barzilai-Borwein step ``|dX|^2 / (m (|<dX, dg>| + epsilon |dX|^2))``.
 
-    With a gradient Lipschitz of constant L it lies between ``1 / (m (L + epsilon))`` and ``1 / (m epsilon)``.
+    If the gradient is L-Lipschitz, it lies between ``1 / (m (L + epsilon))`` and ``1 / (m epsilon)``.
 
     Parameters
     ----------
     epsilon : float, optional
         At least 0; 0 is SBB_0, the absolute value of the BB step. By default ``(relative + 2 n_objects / m)`` times the
-        curvature c of the objective at the start, which falls as 1/n and differs between losses. The first part keeps
-        an epoch within ``1 / relative`` times a gradient step at the start, the second an inner step below
-        ``1 / (2 n c)``, the reach of a single comparison.
+        curvature c of the objective at the start, which falls as 1/n and differs between losses. The first
+        term limits an epoch to ``1 / relative`` times a gradient step at the start; the second limits an inner step to
+        ``1 / (2 n c)``, the scale of a single comparison.
     first_step : float, optional
-        The step of the first epoch, positive; by default by the same formula, with c for the curvature.
+        The step of the first epoch, positive; by default from the same formula with c as the curvature.
     relative : float, default 0.1
         At least 0, used when epsilon is None.
     """

@@ -39,11 +39,11 @@ class SVRG(Solver):
         Passes of AdaGrad steps before the first snapshot; 0 is the algorithm of the paper. From random points two
         passes save most of the first epochs. Meanwhile the objective in the history is the mean loss during the pass.
     first_snapshot : float, default 1
-        Fraction of the comparisons, drawn at random, that the first snapshot covers, doubled with every epoch; 1 is the
-        algorithm of the paper. Comparisons not covered yet make plain stochastic steps, so that a run begins much as
-        SGD and ends as SVRG; the mean step is along the full gradient throughout. The curvature for `SBB` and `BB` is
-        that of the comparisons covered before, but what they leave open is measured on all, at the cost of two full
-        gradients. Objective and gradient norm in the history are those of the part.
+        Fraction of the comparisons, drawn at random, that the first snapshot covers; it doubles with every epoch. 1 is
+        the algorithm of the paper. Comparisons that are not yet covered make plain stochastic steps, so a run begins
+        like SGD and ends as SVRG; the expected step follows the full gradient throughout. `SBB` and `BB` use the change
+        of gradient of the comparisons covered by both snapshots; their defaults are measured on all comparisons, at the
+        cost of two full gradients. The history has objective and gradient norm of the covered comparisons.
 
     References
     ----------
@@ -130,9 +130,9 @@ class SVRG(Solver):
     def _take_snapshot(
         self, objective: Any, X: np.ndarray, memory: dict[str, Any], shares: Sequence[float | None]
     ) -> np.ndarray:
-        """Take a snapshot of the comparisons up to the second share (None: all); the gradient of those up to the first.
+        """Take a snapshot of the comparisons up to the second share (None: all), and record it in `memory`.
 
-        What it covers is noted in `memory`.
+        Returns the gradient of the comparisons up to the first share.
         """
         known, share = memory["shares"] = list(shares)
         if share is None:
@@ -154,7 +154,7 @@ class SVRG(Solver):
     def _reduced_steps(
         self, objective: Any, X: np.ndarray, eta: float, n_steps: int, seed: int, first: int
     ) -> tuple[np.ndarray, int]:
-        """The point after inner steps from X, and their gradients."""
+        """The point after inner steps from X, and the number of gradients."""
         return objective.svrg_pass(X, self._snapshot, eta, n_steps, seed, first=first), 2 * n_steps
 
     def _mixed_steps(
