@@ -220,7 +220,7 @@ class TestLosses:
             with dask.config.set({"nearer.worker-timeout": 1}), pytest.raises(ClusterError) as caught:
                 estimator.fit(path, client=client, checkpoint=where)
             assert "all workers are lost, none came back in 1 s" in str(caught.value)
-            assert f"what was done is in {where}: go on from there with resume=True" in str(caught.value)
+            assert f"{where}: continue with resume=True" in str(caught.value)
             processes.workers.append(processes.add_worker())
             client.wait_for_workers(1, timeout=60)
             seen = []
