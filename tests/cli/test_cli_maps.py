@@ -222,7 +222,7 @@ def test_plot_refuses(nearer, files):
     for name, value in refused:
         called = nearer("plot", "out", "-o", "p.png", name, value)
         assert called.code == 2
-        assert f"nearer plot: {name}: got {value!r}" in called.err or "nearer plot: known.csv, line 1" in called.err
+        assert "known.csv, line 1" in called.err if name == "--groups" else name in called.err
     bare = ("plot", "out/embedding.csv", "-o", "p.png", "--what")
     calibrated = (*bare, "calibration", "--loss", "ste")
     for command in ((*bare, "convergence"), (*bare, "calibration"), calibrated):

@@ -129,7 +129,7 @@ PLOT = ("plot", "map.nearer", "-o", "p.png")
             "--groups: got --what convergence, expected a map",
         ),
         ((*PLOT, "--what", "steps", "--axes", "7,8"), "--axes: got --what steps, expected a map to draw"),
-        ((*PLOT, "--what", "calibration", "--size", "junk"), "--size: got --what calibration, expected a map to draw"),
+        ((*PLOT, "--what", "calibration", "--size", "5x4"), "--size: got --what calibration, expected a map to draw"),
         ((*PLOT, "--what", "calibration", "--no-labels"), "--labels: got --what calibration, expected a map to draw"),
         ((*PLOT, "--what", "calibration", "--strict"), "--strict: says how to read --file, but got none"),
         (("plot", "line.nearer", "-o", "p.png", "--axes", "5,9"), "--axes: got a map of one dimension"),

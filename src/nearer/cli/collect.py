@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nearer.cli.files import TABLES, OutputFile
-from nearer.cli.options import FORCE
+from nearer.cli.options import FORCE, kinds
 from nearer.cli.output import Say, command
 from nearer.registry import COLLECTED
 
@@ -46,10 +46,7 @@ def collect_command() -> None:
 @click.option("--audio", type=click.Path(), help="Folder of sounds.")
 @click.option("--words", type=click.Path(), help="Text file, a word on each line.")
 @click.option("--items", type=click.Path(), help="CSV file: name, and text, image, audio or html.")
-@click.option(
-    "--kind", type=click.Choice(COLLECTED), default="triplets",
-    help="Which of two is more like this one; the odd one out of three; those of many most like this one.",
-)  # fmt: skip
+@kinds("--kind", COLLECTED)
 @click.option("--title", help="Of the study.  [default: the name of the folder]")
 def new(say: Say, study: str, **given: Any) -> None:
     """Begin a STUDY: a folder with study.toml, every setting explained, and items.csv."""

@@ -13,12 +13,10 @@ from nearer.cli import options
 
 fitting_options = options.grouped(
     "fitting",
-    click.option(
-        "--loss", type=click.Choice(registry.names(registry.LOSSES)), default="tste", help="What is minimised."
-    ),
+    options.entry("--loss", registry.LOSSES, "What is minimised.", default="tste"),
     click.option("--alpha", type=float, help="Degrees of freedom of tste.  [default: n_components - 1, at least 1]"),
     click.option("--delta", type=float, help="Regularisation of ckl.  [default: 0.05]"),
-    click.option("--solver", type=click.Choice(list(registry.SOLVERS)), default="auto", help="How."),
+    options.entry("--solver", registry.SOLVERS, "How it is minimised.", default="auto"),
     click.option("--n-init", type=click.IntRange(1), default=1, help="Random starts; the best is kept."),
     options.RANDOM_STATE,
     click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Time limit of the fit."),

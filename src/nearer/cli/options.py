@@ -24,7 +24,18 @@ def dimensions(value: str) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-ASK = click.option("--ask", type=click.Choice(registry.SUGGESTED), default="triplets", help="Kind of question.")
+def entry(option: str, entries: registry.Entries, what: str, **more: Any) -> Callable:
+    """An option whose choices are entries of the registry, with their help."""
+    meaning = "; ".join(f"{one.name}: {one.question or one.help}" for one in entries.values())
+    return click.option(option, type=click.Choice(registry.names(entries)), help=f"{what} {meaning}", **more)
+
+
+def kinds(option: str, names: Iterable[str]) -> Callable:
+    entries = {name: registry.KINDS[name] for name in names}
+    return entry(option, entries, "Kind of question.", default="triplets")
+
+
+ASK = kinds("--ask", registry.SUGGESTED)
 POSITIONS = click.option(
     "-o", "--out", type=OutputFile(*registry.POSITIONS), help="CSV file for the positions; printed if not given."
 )

@@ -24,7 +24,7 @@ _BAR = 30  # signs of a full bar
     "--target", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.9,
     help="Fraction of all questions that the map is to be right about.",
 )  # fmt: skip
-@click.option("--strategy", type=click.Choice(list(registry.STRATEGIES)), default="random", help="Of asking.")
+@options.entry("--strategy", registry.STRATEGIES, "How questions are chosen.", default="random")
 @options.ASK
 @click.option("--n-runs", type=click.IntRange(2), default=5, help="Simulated studies.")
 @options.N_JOBS

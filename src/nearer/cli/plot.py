@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -12,6 +13,36 @@ from nearer.cli import files, inputs, options
 from nearer.cli.output import Say, command
 
 
+def _pair(separator: str, example: str, kind: Callable[[str], Any]) -> Callable[[str], tuple[Any, Any]]:
+    """Type of an option: two positive numbers."""
+
+    def parse(text: str) -> tuple[Any, Any]:
+        try:
+            first, second = (kind(part) for part in text.lower().split(separator))
+        except ValueError:
+            first = second = 0
+        if not (0 < first <= 100 and 0 < second <= 100):
+            raise click.BadParameter(f"got {text!r}, expected two numbers such as {example}")
+        return first, second
+
+    return parse
+
+
+_MAP = options.grouped(
+    "shown",
+    click.option(
+        "--axes", type=_pair(",", "1,2", int), metavar="I,J", default="1,2",
+        help="Which two, of a map with more dimensions.",
+    ),
+    options.GROUPS,
+    click.option("--labels/--no-labels", "with_labels", default=True, help="Write the labels."),
+    click.option(
+        "--size", type=_pair("x", "5x4", float), metavar="WIDTHxHEIGHT",
+        help="Of the map in inches, such as 5x4.  [default: shape of the map]",
+    ),
+)  # fmt: skip
+
+
 @command(
     "nearer plot out -o map.png",
     "nearer plot out -o map.svg --groups genres.csv --axes 1,3",
@@ -19,33 +50,26 @@ from nearer.cli.output import Say, command
 )
 @options.MAP
 @click.option(
-    "-o",
-    "--out",
-    required=True,
-    type=files.OutputFile(*registry.PICTURES),
-    help="Picture: .png, .svg or .pdf.",
+    "-o", "--out", required=True, type=files.OutputFile(*registry.PICTURES), help="Picture: .png, .svg or .pdf."
 )
 @click.option("--what", type=click.Choice(["map", "convergence", "steps", "calibration"]), default="map")
-@click.option("--axes", default="1,2", help="Which two, of a map with more dimensions.")
-@options.GROUPS
-@click.option("--labels/--no-labels", "with_labels", default=True, help="Write the labels.")
+@_MAP
 @click.option("--title", help="Above the picture.")
-@click.option("--size", metavar="WIDTHxHEIGHT", help="Of the map in inches, such as 5x4.  [default: shape of the map]")
 @click.option("--dpi", type=click.FloatRange(10, 2000), default=200, help="Dots per inch of a PNG.")
 @click.option("--file", type=click.Path(), help="Answers for the calibration, preferably new ones.")
 @options.LOSS_OF_COORDINATES
 @options.FORCE
 @inputs.reading_options
 def plot_command(
-    say: Say, map_path: str, out: str, what: str, axes: str, groups: str | None, with_labels: bool, title: str | None,
-    size: str | None, dpi: float, file: str | None, loss: str | None, reading: dict[str, Any],
+    say: Say, map_path: str, out: str, what: str, shown: dict[str, Any], title: str | None, dpi: float,
+    file: str | None, loss: str | None, reading: dict[str, Any],
 ) -> None:  # fmt: skip
-    """Draw the MAP; or how its fit went, or how far to believe its probabilities.
+    """Draw the MAP; or how its fit went, or how well calibrated its probabilities are.
 
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv).
     """
     if what != "map":
-        options.refuse_given(["axes", "groups", "with_labels", "size"], f"got --what {what}, expected a map to draw")
+        options.refuse_given(shown, f"got --what {what}, expected a map to draw")
     if what != "calibration":
         why = f"got --what {what}, expected --what calibration, which needs answers"
         options.refuse_given(["file", "loss", *reading], why)
@@ -57,12 +81,7 @@ def plot_command(
     from nearer import plots
 
     if what == "map":
-        labels = inputs.as_names(model.labels_, model.n_objects_)
-        shown = labels if with_labels else None
-        drawn = plots.plot_map(
-            model.embedding_, shown, inputs.read_groups(say, groups, labels), axes=_axes(axes, model), title=title,
-            size=_size(size),
-        )  # fmt: skip
+        drawn = _draw_map(say, model, title, **shown)
     elif what == "calibration":
         drawn = plots.plot_calibration(_calibration(say, model, map_path, file, reading))
     else:
@@ -76,29 +95,22 @@ def plot_command(
     say.done({"output": out, "what": what}, f"wrote {out}")
 
 
-def _size(text: str | None) -> tuple[float, float] | None:
-    if text is None:
-        return None
-    try:
-        width, height = (float(part) for part in text.lower().split("x"))
-    except ValueError:
-        width = height = 0.0
-    if not (0 < width <= 100 and 0 < height <= 100):
-        raise ValueError(f"--size: got {text!r}, expected inches such as 5x4")
-    return width, height
+def _draw_map(
+    say: Say, model: nearer.OrdinalEmbedding, title: str | None, axes: tuple[int, int], groups: str | None,
+    with_labels: bool, size: tuple[float, float] | None,
+) -> Any:  # fmt: skip
+    from nearer.plots import plot_map
 
-
-def _axes(text: str, model: nearer.OrdinalEmbedding) -> tuple[int, int]:
-    parts = [part.strip() for part in text.split(",")]
-    if len(parts) != 2 or not all(part.isdecimal() and int(part) >= 1 for part in parts):
-        raise ValueError(f"--axes: got {text!r}, expected two numbers such as 1,2")
-    first, second = (int(part) - 1 for part in parts)
     most = model.embedding_.shape[1]
     if most == 1:
         options.refuse_given(["axes"], "got a map of one dimension, expected one with axes to choose from")
-    elif first == second or max(first, second) >= most:
-        raise ValueError(f"--axes: got {text!r}, expected two different numbers from 1 to {most}")
-    return first, second
+    elif len(set(axes)) < 2 or max(axes) > most:
+        raise click.BadParameter(f"got {axes}, expected two different numbers from 1 to {most}", param_hint="--axes")
+    labels = inputs.as_names(model.labels_, model.n_objects_)
+    coloured = inputs.read_groups(say, groups, labels)
+    shown = labels if with_labels else None
+    columns = (axes[0] - 1, axes[1] - 1)
+    return plot_map(model.embedding_, shown, coloured, axes=columns, title=title, size=size)
 
 
 def _calibration(say: Say, model: nearer.OrdinalEmbedding, path: str, file: str | None, reading: dict[str, Any]) -> Any:

@@ -20,7 +20,7 @@ from nearer.cli.output import Say, command
 @click.argument("file", type=click.Path(), required=False)
 @click.option("-n", "--size", type=click.IntRange(1), default=100, help="How many questions.")
 @click.option("-o", "--out", type=files.OutputFile(*files.TABLES), help="CSV file to write; printed if not given.")
-@click.option("--strategy", type=click.Choice(list(registry.STRATEGIES)), default="auto", help="How to choose.")
+@options.entry("--strategy", registry.STRATEGIES, "How questions are chosen.", default="auto")
 @click.option(
     "--random-share", type=click.FloatRange(0, 1), default=0.2,
     help="Fraction chosen at random, on which accuracy is measured.",

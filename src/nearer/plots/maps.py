@@ -41,33 +41,33 @@ def plot_map(
 ) -> Axes:
     """Draw a map, one point per object.
 
-        Parameters
-        ----------
-        embedding : array (n_objects, n_components)
-            Positions; rows of NaN are omitted and counted in a note. One column is drawn as a strip.
-        labels : sequence (n_objects,), optional
-            Drawn verbatim next to the points, without overlaps; labels that do not fit are counted in a note.
-        groups : sequence (n_objects,), optional
-            Shown by colour and marker; None, NaN and "" mean no group. Beyond 56, the smallest are merged.
-        covariances : array (n_objects, n_components, n_components) or (n_objects, 2, 2), optional
-            Covariances of the positions, or of the two columns shown, drawn as normal regions; NaN: none.
-        level : float
-            Probability of the regions.
-        axes : tuple of two ints
-            The columns to show when there are more than two.
-        max_labels : int, optional
-            Largest number of labels; default: as many as fit.
-        size : tuple of two floats, optional
-            Width and height of a new figure in inches; default: 6.8 wide, in proportion to the map.
-        font_size : float
-            Size of the labels in points.
+    Parameters
+    ----------
+    embedding : array (n_objects, n_components)
+        Positions; rows of NaN are omitted and counted in a note. One column is drawn as a strip.
+    labels : sequence (n_objects,), optional
+        Drawn verbatim next to the points, without overlaps; labels that do not fit are counted in a note.
+    groups : sequence (n_objects,), optional
+        Shown by colour and marker; None, NaN and "" mean no group. Beyond 56, the smallest are merged.
+    covariances : array (n_objects, n_components, n_components) or (n_objects, 2, 2), optional
+        Covariances of the positions, or of the two columns shown, drawn as normal regions; NaN: none.
+    level : float
+        Probability of the regions.
+    axes : tuple of two ints
+        The columns to show when there are more than two.
+    max_labels : int, optional
+        Largest number of labels; default: as many as fit.
+    size : tuple of two floats, optional
+        Width and height of a new figure in inches; default: 6.8 wide, in proportion to the map.
+    font_size : float
+        Size of the labels in points.
     images : sequence (n_objects,) of paths, optional
         Pictures, framed in the colour of the group; None for an object without one.
 
-        Returns
-        -------
-        Axes
-            With equal aspect and no ticks: only relative distances are meaningful.
+    Returns
+    -------
+    Axes
+        With equal aspect and no ticks: only relative distances are meaningful.
     """
     X = np.asarray(embedding, dtype=float)
     if X.ndim != 2 or 0 in X.shape:
