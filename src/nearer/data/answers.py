@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from nearer.data.coded import UNKNOWN, Coded, check_coded
-from nearer.data.messages import first_of, shown
-from nearer.data.validate import frozen
+from nearer.data.messages import shown
+from nearer.data.validate import frozen, refuse_rows
 
 # Field -> type of its values, and the value that stands for "not known".
 _PLAIN: dict[str, tuple[Any, Any]] = {
@@ -149,16 +149,12 @@ def check_details(details: Any, n: int) -> dict[str, Any]:
         if array.ndim != 1 or array.dtype.kind not in "biuf" or len(array) != n:
             what = f"dtype {array.dtype}, shape {array.shape}"
             raise ValueError(f"details: got {what} for {name!r}, expected numbers ({n},), one for each answer")
-        if kind is not np.float64 and array.dtype.kind == "f":
-            array = np.where(np.isnan(array), unknown, array)
-        changed = array.astype(kind)
-        low, high = 0 if name in ("seconds", "votes", "catch") else -1, 1 if name in ("catch", "correct") else np.inf
-        bad = (changed != array) & ~np.isnan(array) if array.dtype.kind == "f" else changed != array
-        bad = bad | (array < low) | (array > high) | np.isinf(array)
-        if bad.any():
-            row, more = int(np.argmax(bad)), first_of(int(bad.sum()), "such values")
-            expected = "a time" if name == "seconds" else "a whole number"
-            bounds = f"{expected} from {low} on" if high == np.inf else f"{expected} from {low} to {high}"
-            raise ValueError(f"details: {name!r} of row {row} is {array[row]}, expected {bounds}{more}")
-        checked[name] = changed
+        array = np.where(np.isnan(array), unknown, array)
+        low = 0 if name in ("seconds", "votes", "catch") else -1
+        high = 1 if name in ("catch", "correct") else np.inf
+        checked[name] = array.astype(kind)
+        bad = (checked[name] != array) & ~np.isnan(array)
+        bad |= (array < low) | (array > high) | np.isinf(array)
+        expected = "a number" if kind is np.float64 else "a whole number"
+        refuse_rows(bad, array, f"details: {name!r}", f"expected {expected} from {low} to {high}", "such values")
     return checked

@@ -109,12 +109,11 @@ class BlockPlan:
         made = [part.replaced(dropped={}) for part in made if n_counting(part)]
         if not made:
             return None
-        found = made[0] if len(made) == 1 else Comparisons.concat(made)
-        if self.people is None:
-            return found.replaced(answers=replace(found.answers, participant=None))
-        who = found.answers.participant or Coded.constant(UNKNOWN, len(found.answers))
-        if who.names.dtype.kind != self.people.dtype.kind:
-            who = Coded.joined([Coded(who.codes, who.names.astype(str).astype(object))])
+        found, who = _in_one(made), None
+        if self.people is not None:
+            who = found.answers.participant or Coded.constant(UNKNOWN, len(found.answers))
+            if who.names.dtype.kind != self.people.dtype.kind:
+                who = Coded.joined([Coded(who.codes, who.names.astype(str).astype(object))])
         return found.replaced(answers=replace(found.answers, participant=who))
 
     def without_people(self) -> BlockPlan:
@@ -132,8 +131,7 @@ def settle(
     if len(total.people) and total.people.names().tolist() != [UNKNOWN]:
         people = total.people.names().astype(object) if total.people.is_text else total.people.values
     warn_dropped(name, total.dropped)
-    unused = unused_columns(first, plans[0])
-    if unused:
+    if unused := unused_columns(first, plans[0]):
         logger.info("%s: not used: %s", name, listed(unused, 12))
     seen = np.sort(objects.numbers[objects.names.encode(total.seen.as_column())])
     return BlockPlan(tuple(plans), objects, people), seen
@@ -261,15 +259,19 @@ class BlockReader:
                     kept.append(part.take(slice(start, cut)))
                     count, start = count + cut - start, cut
                 if count >= size or start < length:
-                    yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
+                    yield _in_one(kept)
                     kept, count = [], 0
         if kept:
-            yield Comparisons.concat(kept) if len(kept) > 1 else kept[0]
+            yield _in_one(kept)
         if total != self._n_counting:
             raise FileFormatError(
                 f"{self.path}: gave {counted(total, 'comparison')}, and {self._n_counting:,} when it was first read; "
                 "it has changed since"
             )
+
+
+def _in_one(parts: list[Comparisons]) -> Comparisons:
+    return parts[0] if len(parts) == 1 else Comparisons.concat(parts)
 
 
 def _cut(part: Comparisons, at: int, towards: int) -> int:

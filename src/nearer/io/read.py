@@ -306,8 +306,7 @@ def read_table(
     """Turn a table into comparisons: plan, decode, number the objects."""
     plans = resolve_all(table, layouts)
     found = [decode(table, plan, table.read(plan.positions)) for plan in plans]
-    refuse_overlap(table, found, plans)
-    dropped = found[0].dropped if len(found) == 1 else _dropped_by_all(found)
+    dropped = found[0].dropped if len(found) == 1 else _dropped_by_all(table, found, plans)
     if not any(len(one.names) for one in found):
         raise FileFormatError(f"{table.name}: {nothing_left(dropped)}")
     objects = number_objects([one.names for one in found], table, plans[0].layout, labels, n_objects)
@@ -319,7 +318,8 @@ def read_table(
         raise FileFormatError(f"{table.name}: {nothing_left(dropped, n_checks, len(comparisons))}")
     if comparisons.weights is not None:
         comparisons = comparisons.replaced(weights=check_weights(comparisons.weights, None))
-    unused = unused_columns(table, plans[0]) if len(plans) == 1 else _unused_by_all(table, plans)
+    common = set.intersection(*({*plan.unused} for plan in plans))
+    unused = unused_columns(table, replace(plans[0], unused=tuple(sorted(common))))
     titles = {role: table.names[at] or f"column {at + 1}" for plan in plans for role, at in plan.at.items()}
     counts = {reason: count for reason, (count, _) in dropped.items()}
     result = ReadResult(
@@ -343,27 +343,16 @@ def _numbered(decoded: Decoded, objects: Objects) -> Decoded:
     return replace(decoded, asked=replace(decoded.asked, rows=rows))
 
 
-def refuse_overlap(table: Table, found: Sequence[Decoded], plans: Sequence[Plan]) -> None:
-    if len(plans) > 1:
-        n_rows = found[0].n_rows
-        kept = [n_rows - one.dropped.get("not selected (where)", (0, ""))[0] for one in found]
-        if sum(kept) > n_rows or not all(plan.where for plan in plans):
-            raise FileFormatError(f"{table.name}: the layouts select a row twice; give each a `where` of its own")
-
-
-def _dropped_by_all(found: Sequence[Decoded]) -> Dropped:
-    """Rows left out by several layouts: those that none selects count once."""
-    where = "not selected (where)"
+def _dropped_by_all(table: Table, found: Sequence[Decoded], plans: Sequence[Plan]) -> Dropped:
+    """Rows left out by several layouts, which must not select the same row; those that none selects count once."""
+    where, n_rows = "not selected (where)", found[0].n_rows
+    left = n_rows - sum(n_rows - one.dropped.get(where, (0, ""))[0] for one in found)
+    if left < 0 or not all(plan.where for plan in plans):
+        raise FileFormatError(f"{table.name}: the layouts select a row twice; give each a `where` of its own")
     total: Dropped = {}
     for one in found:
-        total = join_dropped(total, {reason: told for reason, told in one.dropped.items() if reason != where})
-    left = found[0].n_rows - sum(one.n_rows - one.dropped.get(where, (0, ""))[0] for one in found)
+        total = join_dropped(total, {reason: rows for reason, rows in one.dropped.items() if reason != where})
     return total | ({where: (left, "one of them")} if left else {})
-
-
-def _unused_by_all(table: Table, plans: Sequence[Plan]) -> list[str]:
-    common = set.intersection(*({*plan.unused} for plan in plans))
-    return unused_columns(table, replace(plans[0], unused=tuple(sorted(common))))
 
 
 def _joined(parts: list[Comparisons]) -> Comparisons:

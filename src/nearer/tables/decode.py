@@ -131,8 +131,6 @@ class _Rows:
     def __len__(self) -> int:
         return self.n_rows if self.origin is None else len(self.origin)
 
-    # ---- rows that are left out -------------------------------------------------------------------------------------
-
     def place(self, row: int) -> str:
         return self.table.place(int(row if self.origin is None else self.origin[row]))
 
@@ -216,8 +214,6 @@ class _Rows:
     def _empty(self, *roles: str) -> np.ndarray:
         return np.logical_and.reduce([self.columns[role].empty(self.layout.missing) for role in roles])
 
-    # ---- objects ----------------------------------------------------------------------------------------------------
-
     def code_objects(self, objects: Objects | None) -> Coding:
         """Code the cells that hold objects, int32 (n_rows, n_columns), -1 for an empty one; gives the names."""
         for role in self.form.objects:
@@ -263,8 +259,6 @@ class _Rows:
         if column.cells.dtype.kind == "f":
             bad = ~((np.trunc(column.cells) == column.cells) & (np.abs(column.cells) < exact_below(column.cells)))
             self.bad(bad & ~np.isnan(column.cells), role, "no name", "a name or a whole number that a float can hold")
-
-    # ---- what was answered ------------------------------------------------------------------------------------------
 
     def read_choice(self, names: Coding) -> None:
         """Read which option was chosen, by position: of two, the nearer one."""
@@ -318,13 +312,12 @@ class _Rows:
 
     def read_ranks(self) -> None:
         """Read how many candidates of each ranking were chosen, and whether they are in order."""
-        n_shown = (self.held["index"][:, 1:] >= 0).sum(axis=1)
         ordered = np.ones(len(self), bool)
         if "ordered" in self.columns:
             self._look_up("ordered", self.columns["ordered"].empty(), _TRUTH, "yes or no, true or false, 1 or 0")
             self.held["ordered"] = ordered = self.details.pop("ordered") == 1
-            n_shown = n_shown if len(ordered) == len(n_shown) else (self.held["index"][:, 1:] >= 0).sum(axis=1)
         if "n_chosen" in self.columns:
+            n_shown = (self.held["index"][:, 1:] >= 0).sum(axis=1)
             numbers, wrong = self.columns["n_chosen"].as_numbers(self.layout.missing)
             wrong |= ~((numbers >= 1) & (numbers <= n_shown - ~ordered) & (numbers == np.floor(numbers)))
             self.held["n_chosen"] = np.where(wrong, 1, numbers).astype(np.int64)
@@ -353,8 +346,6 @@ class _Rows:
                         f"elsewhere stands for another object; a file of {self.plan.program} codes each trial twice, "
                         "and the two codings differ here. Declare the columns to use one of them"
                     )
-
-    # ---- what else is known of an answer ----------------------------------------------------------------------------
 
     def read_details(self) -> None:
         for role in OPTIONAL:

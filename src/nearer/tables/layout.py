@@ -142,7 +142,6 @@ class Layout:
     index_base: int | None
     on_bad_rows: str
     strict: bool
-    header: int  # the row that holds the names of the columns, 0 for none
 
     def __init__(
         self,
@@ -177,16 +176,20 @@ class Layout:
             raise ValueError(f"on_bad_rows: got {on_bad_rows!r}, expected 'raise' or 'drop'")
         for name, flag in (("decimal_comma", decimal_comma), ("strict", strict)):
             check_bool(flag, name)
-        by_position = any(isinstance(column, int) for column in columns.values())
         values = {
             "kind": kind, "columns": dict(columns), "answers": codes,
             "where": {str(column): _values(kept) for column, kept in (where or {}).items()},
             "header_row": header_row, "skip_rows": skip_rows, "missing": _values(missing),
             "decimal_comma": decimal_comma, "index_base": index_base, "on_bad_rows": on_bad_rows, "strict": strict,
-            "header": int(not by_position) if header_row is None else header_row,
         }  # fmt: skip
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def header(self) -> int:
+        """The row that holds the names of the columns, 0 for none."""
+        by_position = any(isinstance(column, int) for column in self.columns.values())
+        return int(not by_position) if self.header_row is None else self.header_row
 
     def declared(self) -> dict[str, Any]:
         """What differs from the defaults, as arguments of `Layout`."""
@@ -209,8 +212,6 @@ class Layout:
         for name in ("columns", "answers", "where"):
             found[name] = getattr(self, name) | getattr(other, name)
         return Layout(**found.pop("columns"), **found)
-
-    # ---- on the command line ----------------------------------------------------------------------------------------
 
     @classmethod
     def parse(
@@ -250,8 +251,6 @@ class Layout:
         rest = "; ".join(f"{name} = {_toml(getattr(self, name))}" for name in sorted(others))
         return " ".join([*found, *([f"--layout FILE, a file with {rest}"] if rest else [])])
 
-    # ---- in a file --------------------------------------------------------------------------------------------------
-
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Layout:
         """Read a layout from a TOML file, which must hold one; see `load_layouts` for several."""
@@ -271,12 +270,6 @@ class Layout:
         for name, table in tables.items():
             lines += ["", f"[{name}]", *(f"{_key(key)} = {_toml(value)}" for key, value in table.items())]
         return "\n".join(lines).strip() + "\n"
-
-
-_DEFAULTS: dict[str, Any] = {
-    "kind": None, "header_row": None, "skip_rows": 0, "missing": (), "decimal_comma": False, "index_base": None,
-    "on_bad_rows": "raise", "strict": False, "columns": {}, "answers": {}, "where": {},
-}  # fmt: skip
 
 
 def load_layouts(path: str | os.PathLike[str]) -> tuple[Layout, ...]:
@@ -350,3 +343,6 @@ def _quoted(text: str) -> str:
     import shlex
 
     return shlex.quote(text).replace(f"'{BLANK}'", BLANK) if set(text) - set("?") else text
+
+
+_DEFAULTS: dict[str, Any] = vars(Layout())

@@ -100,8 +100,6 @@ class _Resolving:
         called = {role: self.names[position] for role, position in at.items()}
         return Plan(layout, self.declared, form, at, also, where, unused, source.get("name", ""), called)
 
-    # ---- what is known ----------------------------------------------------------------------------------------------
-
     def _recognised(self, kind: str) -> dict[str, Any] | None:
         """The first program or dialect of which all columns are there."""
         names = set(self.names)
@@ -138,8 +136,6 @@ class _Resolving:
         near = closest(column, [name for name in names if name])
         hint = f"; did you mean {near!r}?" if near else ""
         raise FileFormatError(f"{table.name}: no column is called {column!r}, there are {listed(names, 20)}{hint}")
-
-    # ---- what names say ---------------------------------------------------------------------------------------------
 
     def _named(self) -> dict[str, list[int]]:
         """Role -> positions of the columns that are called so and not declared as something else."""
@@ -194,8 +190,6 @@ class _Resolving:
 
     def _titles(self, positions: Iterable[int]) -> str:
         return listed(repr(self.table.names[position] or position + 1) for position in positions)
-
-    # ---- what a row says --------------------------------------------------------------------------------------------
 
     def _form(self, at: Mapping[str, int], several: Mapping[str, list[int]]) -> Form:
         """The form whose columns are all there and which leaves no known name unused."""
