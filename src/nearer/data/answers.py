@@ -63,6 +63,8 @@ class Answers:
     def __post_init__(self) -> None:
         for name in _PLAIN:
             object.__setattr__(self, name, frozen(getattr(self, name)))
+        if isinstance(self.kind, Coded) and len(self.kind.names) == 1:
+            object.__setattr__(self, "kind", str(self.kind.names[0]))
 
     def __len__(self) -> int:
         return self.n
@@ -96,7 +98,7 @@ class Answers:
 
     def __getitem__(self, rows: Any) -> Answers:
         n = len(np.broadcast_to(np.int8(0), self.n)[rows])
-        kind = self.kind if isinstance(self.kind, str) else _one_if_same(self.kind[rows])
+        kind = self.kind if isinstance(self.kind, str) else self.kind[rows]
         return Answers(kind, n, **{name: value[rows] for name, value in self.known().items()})
 
     def flipped(self, entries: np.ndarray) -> Answers:
@@ -123,11 +125,7 @@ class Answers:
                 values[name] = Coded.joined(
                     [one if isinstance(one, Coded) else Coded.constant(one, n) for one, n in pairs]
                 )
-        return Answers(_one_if_same(values.pop("kind")), sum(part.n for part in parts), **values)
-
-
-def _one_if_same(kinds: Coded) -> str | Coded:
-    return str(kinds.names[0]) if len(kinds.names) == 1 else kinds
+        return Answers(n=sum(part.n for part in parts), **values)
 
 
 def check_details(details: Any, n: int) -> dict[str, Any]:

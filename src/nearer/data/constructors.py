@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nearer.data.answers import Answers, check_details
-from nearer.data.coded import Coded, check_coded
+from nearer.data.coded import check_coded
 from nearer.data.messages import counted, first_of
 from nearer.data.validate import (
     INDEX_LIMIT,
@@ -260,9 +260,7 @@ def _selected(known: dict[str, Any], rows: np.ndarray) -> dict[str, Any]:
 def _restored(asked: Asked, n_objects: int, labels: np.ndarray | None) -> Parts:
     """Comparisons as this package wrote them: rows of one number are one answer, a row without objects is a check."""
     _, first, entry = np.unique(np.asarray(asked.number), return_index=True, return_inverse=True)
-    known = _selected(asked.known, first)
-    kinds: Coded = known.pop("kind")
-    answers = Answers(str(kinds.names[0]) if len(kinds.names) == 1 else kinds, len(first), **known)
+    answers = Answers(n=len(first), **_selected(asked.known, first))
     filled = asked.rows[:, 0] >= 0
     answer = None if np.array_equal(entry[filled], np.arange(len(first))) else entry[filled].astype(np.int32)
     return Parts(asked.rows[filled], n_objects, answers, answer, take(asked.weights, filled), labels)

@@ -21,10 +21,10 @@ from nearer.data.validate import check_objects
 from nearer.io.arrays import open_matrix
 from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.parquet import RowGroups, look_into, open_row_groups, parquet_files
-from nearer.io.read import as_layouts, nothing_left, resolve_all, warn_dropped
+from nearer.io.read import as_layouts, nothing_left, warn_dropped
 from nearer.tables.decode import Decoded, Dropped, Objects, decode, join_dropped, number_objects, unused_columns
 from nearer.tables.layout import OPTIONAL
-from nearer.tables.resolve import Plan
+from nearer.tables.resolve import Plan, resolve
 from nearer.tables.table import Table
 
 logger = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class Counts:
 
 def plan_blocks(first: Table, layout: Any = None) -> list[Plan]:
     """How blocks are read, given one of them; details of the answers are not kept."""
-    return [plan.without(_NOT_KEPT) for plan in resolve_all(first, as_layouts(layout))]
+    return [resolve(first, one).without(_NOT_KEPT) for one in as_layouts(layout) or (None,)]
 
 
 def count_block(table: Table, plans: Sequence[Plan]) -> Counts:

@@ -20,15 +20,7 @@ import numpy as np
 
 from nearer.data import Comparisons
 from nearer.data.comparisons import INDEX_COLUMNS
-from nearer.data.messages import (
-    FileFormatError,
-    answer_sentence,
-    closest,
-    counted,
-    dropped_lines,
-    listed,
-    shown_cell,
-)  # fmt: skip
+from nearer.data.messages import FileFormatError, answer_sentence, closest, counted, dropped_lines, listed, shown_cell
 from nearer.data.validate import check_objects, check_weights
 from nearer.io.arrays import open_matrix
 from nearer.io.files import is_pattern, refuse_irregular
@@ -204,9 +196,8 @@ def _copied_input(folder: str) -> tuple[str, str]:
     packed = next((ending for magic, ending in _PACKED if block.startswith(magic)), "")
     copy = os.path.join(folder, "standard input" + packed)
     with open(copy, "wb") as file:
-        while block:
-            file.write(block)
-            block = sys.stdin.buffer.read(1 << 20)
+        file.write(block)
+        shutil.copyfileobj(sys.stdin.buffer, file)
     return copy, "standard input"
 
 
@@ -221,8 +212,7 @@ def _unzipped(name: str, folder: str) -> tuple[str, str]:
                 raise FileFormatError(f"{name}: {held[0].filename} has {held[0].file_size:,} bytes, more than are free")
             copy = os.path.join(folder, Path(held[0].filename).name)
             with archive.open(held[0]) as packed, open(copy, "wb") as file:
-                while block := packed.read(1 << 20):
-                    file.write(block)
+                shutil.copyfileobj(packed, file)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
         raise FileFormatError(f"{name}: is not a readable zip archive: {error}") from error
     return copy, f"{name}, {held[0].filename}"
@@ -304,7 +294,7 @@ def read_table(
     table: Table, layouts: Sequence[Layout] = (), labels: Any = None, n_objects: int | None = None, name: str = ""
 ) -> ReadResult:
     """Turn a table into comparisons: plan, decode, number the objects."""
-    plans = resolve_all(table, layouts)
+    plans = [resolve(table, layout) for layout in layouts or (None,)]
     found = [decode(table, plan, table.read(plan.positions)) for plan in plans]
     dropped = found[0].dropped if len(found) == 1 else _dropped_by_all(table, found, plans)
     if not any(len(one.names) for one in found):
@@ -328,10 +318,6 @@ def read_table(
         found[0].n_rows, dropped, tuple(unused), (*table.notes, *(note for one in found for note in one.notes)),
     )  # fmt: skip
     return replace(result, understood=_understood(result, name or Path(table.name).name))
-
-
-def resolve_all(table: Table, layouts: Sequence[Layout]) -> list[Plan]:
-    return [resolve(table, layout) for layout in layouts or (None,)]
 
 
 def _numbered(decoded: Decoded, objects: Objects) -> Decoded:

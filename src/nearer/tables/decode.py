@@ -217,7 +217,7 @@ class _Rows:
     def code_objects(self, objects: Objects | None) -> Coding:
         """Code the cells that hold objects, int32 (n_rows, n_columns), -1 for an empty one; gives the names."""
         for role in self.form.objects:
-            self._refuse_fractions(role, self.columns[role])
+            self._refuse_fractions(role)
         for role in self.form.objects:
             column = self.columns[role]
             if role in self.gaps:
@@ -253,7 +253,8 @@ class _Rows:
         self.held["index"] = place[index]
         return Coding(names.values.take(used))
 
-    def _refuse_fractions(self, role: str, column: Column) -> None:
+    def _refuse_fractions(self, role: str) -> None:
+        column = self.columns[role]
         if column.cells.dtype.kind == "b":
             raise self.table.refusal("got true and false, expected names or whole numbers", self.plan.at[role])
         if column.cells.dtype.kind == "f":
@@ -375,7 +376,10 @@ class _Rows:
         if empty.any():
             self.notes.append(f"{counted(int(empty.sum()), 'answer')} without a {role}, put under {UNKNOWN!r}")
         coded = Coded.of(column.spelled().filled(empty, UNKNOWN).composed())
-        return whole_names(coded) if all(map(is_whole, coded.names.tolist())) else coded
+        if not all(map(is_whole, coded.names.tolist())):
+            return coded
+        names, place = np.unique(coded.names.astype(np.int64), return_inverse=True)  # by size
+        return Coded(place[coded.codes].astype(np.int32), names)
 
     def read_numbers(self, role: str) -> None:
         """Read a column of numbers that are 0 or more."""
@@ -417,12 +421,6 @@ def _looked_up(
 ) -> np.ndarray:
     """What the text of each cell stands for, -1 for nothing."""
     return np.array([*(words.get(key(text), -1) for text in texts), -1])[column.cells]
-
-
-def whole_names(coded: Coded) -> Coded:
-    """The same with names that are all whole numbers as numbers, sorted by size."""
-    names, place = np.unique(coded.names.astype(np.int64), return_inverse=True)
-    return Coded(place[coded.codes].astype(np.int32), names)
 
 
 # ---- what names of objects mean ------------------------------------------------------------------------------------

@@ -84,13 +84,12 @@ def ranking(roles: Collection[str]) -> Form:
     return Form("rankings", ("anchor", *ranks), tuple(role for role in ("n_chosen", "ordered") if role in roles))
 
 
-def check_role(role: str) -> str:
+def _refuse_no_role(role: str) -> None:
     if role not in (*CORE, *OPTIONAL, *OWN) and not is_rank(role):
         near = closest(role, (*CORE, *OPTIONAL))
         hint = f"; did you mean {near!r}?" if near else ""
         known = listed((*CORE, "rank_1, rank_2, ...", *OPTIONAL), 99)
         raise ValueError(f"columns: got the role {role!r}, expected one of {known}{hint}")
-    return role
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -161,7 +160,7 @@ class Layout:
         if kind is not None and kind not in KINDS:
             raise ValueError(f"kind: got {kind!r}, expected one of {listed(KINDS)}")
         for role, column in columns.items():
-            check_role(role)
+            _refuse_no_role(role)
             is_position = isinstance(column, int) and not isinstance(column, bool) and column > 0
             if not is_position and not (isinstance(column, str) and column):
                 raise ValueError(f"columns: got {column!r} for {role!r}, expected a name or a position from 1")
@@ -198,7 +197,7 @@ class Layout:
     def __repr__(self) -> str:
         found = self.declared()
         kind, columns = found.pop("kind", None), found.pop("columns", {})
-        where = {name: _one_or_more(kept) for name, kept in found.pop("where", {}).items()}
+        where = {name: kept[0] if len(kept) == 1 else kept for name, kept in found.pop("where", {}).items()}
         found = columns | found | ({"where": where} if where else {})
         parts = [repr(kind)] if kind else []
         return f"Layout({', '.join([*parts, *(f'{name}={value!r}' for name, value in found.items())])})"
@@ -320,10 +319,6 @@ def _values(kept: Any) -> tuple[str, ...]:
     if isinstance(kept, bool):
         return str(kept), str(kept).lower()
     return tuple(map(str, kept)) if isinstance(kept, (list, tuple, set, frozenset)) else (str(kept),)
-
-
-def _one_or_more(kept: tuple[str, ...]) -> Any:
-    return kept[0] if len(kept) == 1 else kept
 
 
 def _toml(value: Any) -> str:

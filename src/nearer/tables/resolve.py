@@ -69,7 +69,10 @@ class _Resolving:
         self.core = {role for role in self.claimed if _is_core(role)}  # declared ones
         self.program = None if self.core or layout.kind else self._recognised("program")
         self.dialect = {} if self.program else self._recognised("dialect") or {}
-        self._strip_prefixes(self.dialect.get("prefixes", ()))
+        for prefix in self.dialect.get("prefixes", ()):
+            for position, name in enumerate(table.names):
+                if name.casefold().startswith(prefix.casefold()):
+                    self.names[position] = plain(name[len(prefix) :])
 
     def plan(self) -> Plan:
         named = self._named()
@@ -104,12 +107,6 @@ class _Resolving:
         """The first program or dialect of which all columns are there."""
         names = set(self.names)
         return next((one for one in known()[kind] if names.issuperset(map(plain, one["signature"]))), None)
-
-    def _strip_prefixes(self, prefixes: Sequence[str]) -> None:
-        for position, name in enumerate(self.table.names):
-            for prefix in prefixes:
-                if name.casefold().startswith(prefix.casefold()):
-                    self.names[position] = plain(name[len(prefix) :])
 
     def _present(self, columns: Mapping[str, Any]) -> dict[str, int]:
         """Role -> position of the columns of a program that are there."""
