@@ -15,6 +15,7 @@ from nearer.lapse_rates import log_likelihoods, population, responsibilities
 from nearer.losses import Loss
 from nearer.metrics import comparison_distances
 from nearer.people.individual import metric_scores, sums_of, units_of
+from nearer.people.participants import SIGNIFICANT
 from nearer.placement import filled
 from nearer.registry import WITH_MODEL
 
@@ -30,7 +31,7 @@ class Difference:
     of: str  # "people" or "groups"
 
     def __str__(self) -> str:
-        found = "differ" if self.p_value < 0.05 else "were not found to differ"
+        found = "differ" if self.p_value < SIGNIFICANT else "were not found to differ"
         least = 1.0 / (self.n_resamples + 1)
         p = f"p < {2 * least:.2g}" if self.p_value <= least else f"p = {self.p_value:.2g}"
         return f"The {self.n_units:,} {self.of} {found} in how much the axes of the map count for them ({p})."

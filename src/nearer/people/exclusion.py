@@ -14,15 +14,12 @@ import numpy as np
 from nearer.data import Comparisons, is_number
 from nearer.data.messages import closest, counted, listed
 from nearer.io.coerce import as_comparisons
-from nearer.people.participants import FRACTIONS, ParticipantTable, participants
+from nearer.people.participants import FRACTIONS, SIGNIFICANT, ParticipantTable, participants
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-_LEVEL = 0.05  # of better_than_chance = true
-
 
 # Rule -> the column of the table, how a value breaks it, and that in words (fractions in percent).
 _RULES: dict[str, tuple[str, Callable[[Any, Any], Any], str]] = {
@@ -101,7 +98,7 @@ class ExclusionRules:
         """The level of `better_than_chance`, None if it is not asked for."""
         if self.better_than_chance is None or self.better_than_chance is False:
             return None
-        return _LEVEL if self.better_than_chance is True else float(self.better_than_chance)
+        return SIGNIFICANT if self.better_than_chance is True else float(self.better_than_chance)
 
     def broken(self, table: ParticipantTable) -> dict[str, np.ndarray]:
         """Who breaks each rule: its words -> bool (n_people,). Somebody whose value is not known breaks none."""

@@ -25,6 +25,7 @@ from nearer.refits import quiet_map, template
 
 _DROP = 1.92  # half of chi-square(1) at 95 %: how far the log-likelihood may fall within the interval
 _SHOWN = 10
+SIGNIFICANT = 0.05  # p-values below it are called significant, for people as for differences between them
 
 
 @dataclass(frozen=True, eq=False)

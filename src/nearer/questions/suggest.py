@@ -25,13 +25,11 @@ from nearer.questions.pool import Pool, check_kind
 from nearer.questions.strategies import Balanced, Random, Situation, Strategy
 from nearer.refits import fit_quietly, gaps_in_the_middle, template
 from nearer.registry import STRATEGIES
-from nearer.selection.thresholds import n_d_log_n
+from nearer.selection.thresholds import FEWEST_FOR_LAW, n_d_log_n
 from nearer.warning_types import RepeatedQuestionsWarning
 
 _NONE = np.zeros((0, 3), dtype=np.int32)
-# Fraction of the answers held out to fit their law, and the fewest answers that allow it.
-_HELD_OUT = 0.25
-_FEWEST_HELD_OUT = 40
+_HELD_OUT = 0.25  # fraction of the answers held out to fit their law
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +234,7 @@ def _fitted(
 
 def held_out_law(model: OrdinalEmbedding, X: np.ndarray, data: Comparisons, rng: np.random.Generator) -> DistanceLaw:
     """Law of the answers on the map X, from held-out answers: a map satisfies too many of those it was fitted to."""
-    if data.n_answers < _FEWEST_HELD_OUT:
+    if data.n_answers < FEWEST_FOR_LAW:
         return fit_distance_law(X, data)
     train, test = data.split(_HELD_OUT, random_state=rng)
     Y = fit_quietly(template(model), train, [], 1, rng).embedding_

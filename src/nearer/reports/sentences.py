@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nearer.data.messages import counted
+from nearer.people.participants import SIGNIFICANT
 from nearer.selection.thresholds import CLEAR, WORTHWHILE
 
 if TYPE_CHECKING:
@@ -268,7 +269,7 @@ def people_sentences(people: Mapping[str, Any]) -> list[str]:
         text.append("Each was compared with a map made without them.")
         low, high = percent(agreement[0]), percent(agreement[-1])
         text.append(f"They agree with it in {percent(middle)} of answers (median; {low} to {high}).")
-    guessing = sum(value is None or not value < 0.05 for value in people["p_chance"])
+    guessing = sum(value is None or not value < SIGNIFICANT for value in people["p_chance"])
     if guessing:
         some = counted(guessing, "person", "people")
         text.append(f"{some} cannot be distinguished from somebody who only guesses. Nobody was left out for that.")

@@ -118,15 +118,15 @@ class Bootstrap:
         if asked.n_objects > len(self.embedding):
             raise ValueError(f"questions: name an object beyond the {len(self.embedding):,} of the map")
         estimate = log_ratio(self.embedding, asked)
-        samples = np.array([log_ratio(X, asked) for X in self.samples])
-        variance, count = _variances(samples)
+        samples = _log_ratios(self.samples, asked)
+        variance = samples.var(axis=0, ddof=1).filled(0.0)
         bias = np.zeros(len(estimate))
         if self.likely is not None and self.simulated is not None:
-            bias = _means(_off(self.likely, self.simulated, asked))[0]
+            bias = _off(self.likely, self.simulated, asked).mean(axis=0).filled(0.0)
         error = np.sqrt(variance + bias**2)
-        half = np.where(count > 1, self.widening * float(norm.ppf((1 + level) / 2)) * error, np.nan)
-        nearer = np.where(np.isfinite(samples), samples > 0, False).sum(axis=0)
-        support = np.where(count > 0, nearer / np.maximum(count, 1), np.nan)
+        half = self.widening * float(norm.ppf((1 + level) / 2)) * error
+        half[samples.count(axis=0) < 2] = np.nan
+        support = (samples > 0).mean(axis=0).filled(np.nan)
         return NearerIntervals(estimate, estimate - half, estimate + half, support, level)
 
     def __repr__(self) -> str:
@@ -214,10 +214,9 @@ def _widened(found: Bootstrap, likely: np.ndarray, maps: Sequence[np.ndarray], a
     """Add the bias of simulated fits, leaving each out in turn, and widen intervals and regions that are too narrow."""
     fits = np.array([procrustes_align(X, found.embedding) for X in maps])
     off = _off(likely, fits, asked)
-    variance, _ = _variances(np.array([log_ratio(X, asked) for X in found.samples]))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        away = np.abs(off) / np.sqrt(variance + _of_the_others(off) ** 2)
-    intervals = _times(away, float(norm.ppf((1 + _LEVEL) / 2)))
+    variance = _log_ratios(found.samples, asked).var(axis=0, ddof=1)
+    away = np.abs(off) / np.ma.sqrt(variance + _of_the_others(off) ** 2)
+    intervals = _times(away.compressed(), float(norm.ppf((1 + _LEVEL) / 2)))
     known = np.isfinite(found.covariance).all(axis=(1, 2)) & np.isfinite(fits).all(axis=(0, 2))
     errors = np.array([procrustes_align(likely, X) for X in fits])[:, known] - fits[:, known]
     apart = [
@@ -230,24 +229,14 @@ def _widened(found: Bootstrap, likely: np.ndarray, maps: Sequence[np.ndarray], a
     return replace(found, likely=likely, simulated=fits, widening=intervals, covariance=covariance * regions**2)
 
 
-def _off(likely: np.ndarray, fits: np.ndarray, asked: Comparisons) -> np.ndarray:
+def _log_ratios(maps: np.ndarray, asked: Comparisons) -> np.ma.MaskedArray:
+    """The `log_ratio` (m, N) of questions on m maps; masked if an object has no position."""
+    return np.ma.masked_invalid([log_ratio(X, asked) for X in maps])
+
+
+def _off(likely: np.ndarray, fits: np.ndarray, asked: Comparisons) -> np.ma.MaskedArray:
     """Differences (m, N) of the log ratios of simulated fits from those of the map they were simulated from."""
-    with np.errstate(invalid="ignore"):  # two objects in one place, on both maps
-        return np.array([log_ratio(X, asked) for X in fits]) - log_ratio(likely, asked)
-
-
-def _means(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean over the finite values of each column, 0 without any, and their number."""
-    known = np.isfinite(samples)
-    count = known.sum(axis=0)
-    return np.where(known, samples, 0.0).sum(axis=0) / np.maximum(count, 1), count
-
-
-def _variances(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Variance of the finite values of each column, and their number."""
-    mean, count = _means(samples)
-    squares = np.where(np.isfinite(samples), (samples - mean) ** 2, 0.0)
-    return squares.sum(axis=0) / np.maximum(count - 1, 1), count
+    return _log_ratios(fits, asked) - np.ma.masked_invalid(log_ratio(likely, asked))
 
 
 def _of_the_others(values: np.ndarray) -> np.ndarray:
@@ -261,8 +250,7 @@ def _outer(vectors: np.ndarray) -> np.ndarray:
 
 def _times(away: np.ndarray, expected: float) -> float:
     """Factor by which bounds are widened, at least 1; `away` in standard errors, `expected` its normal quantile."""
-    known = away[np.isfinite(away)]
-    return max(float(np.quantile(known, _LEVEL)) / expected, 1.0) if len(known) else 1.0
+    return max(float(np.quantile(away, _LEVEL)) / expected, 1.0) if away.size else 1.0
 
 
 def _by_comparison(data: Comparisons):
@@ -301,9 +289,9 @@ def _by_participant(data: Comparisons):
 
 def _covariances(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Covariance (n, d, d) of each object over the resamples that place it, and their number (n,)."""
-    mean, counts = _means(samples)
-    count = counts[:, 0]  # a place is known in all coordinates or in none
-    away = np.where(np.isfinite(samples), samples - mean, 0.0)
+    known = np.ma.masked_invalid(samples)
+    count = known.count(axis=0)[:, 0]  # a position is known in all coordinates or in none
+    away = (known - known.mean(axis=0)).filled(0.0)
     covariance = np.einsum("bni,bnj->nij", away, away) / np.maximum(count - 1, 1)[:, None, None]
     covariance[count < 2] = np.nan
     return covariance, count

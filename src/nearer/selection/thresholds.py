@@ -12,6 +12,7 @@ ROUGH = 0.1  # a noise ceiling whose lower bound is this far below is from too f
 CLEAR = 0.05  # difference in accuracy beyond which training and held-out answers are clearly different
 WORTHWHILE = 0.01  # gain in accuracy for which another dimension is preferred
 LEVEL = 0.95  # of the interval for the held-out accuracy
+FEWEST_FOR_LAW = 40  # answers to hold a quarter of them out for the answer law: 10 for its two parameters
 # In `benchmarks.verdicts`, a dimension was seen from about twice n d log n answers on.
 ENOUGH = 2.0
 
