@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nearer import registry
 from nearer.cli import files, inputs, options
 from nearer.cli.fitting import fitting_options, make_estimator
 from nearer.cli.interrupt import INTERRUPTED
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
 @click.option("--dims", type=options.dimensions, default="1-6", help="Dimensions to try: 1-6 or 2,3,5.")
 @click.option("--cv", type=click.IntRange(2), default=5, help="Folds of the cross-validation.")
 @options.CV_BY
-@click.option(
-    "--plot", "picture", type=files.OutputFile(*registry.PICTURES), help="Also draw the result: .png, .svg or .pdf."
-)
+@options.PICTURE
 @options.FORCE
 @fitting_options
 @inputs.reading_options
@@ -58,12 +55,11 @@ def dims_command(
     checked = check(comparisons)
     ceiling = checked.noise_ceiling
     if picture is not None:
-        from nearer.plots import plot_dimensions, save_figure
+        from nearer.plots import plot_dimensions
 
         low = checked.noise_ceiling_low
         band = None if ceiling is None or low is None else (low, ceiling)
-        save_figure(plot_dimensions(found, chosen=found.chosen, ceiling=band), picture, force=say.force)
-        say.note(f"wrote {picture}")
+        files.write_picture(say, plot_dimensions(found, chosen=found.chosen, ceiling=band), picture)
     say.result(_values(found, result) | {"noise_ceiling": ceiling}, dimension_lines(found))
 
 

@@ -153,10 +153,10 @@ def write_text(path: str, text: str, force: bool) -> None:
         file.write(text)
 
 
-def write_picture(say: Say, axes: Any, path: str, dpi: float = 200) -> None:
+def write_picture(say: Say, axes: Any, path: str) -> None:
     from nearer.plots import save_figure
 
-    save_figure(axes, path, dpi=dpi, force=say.force)
+    save_figure(axes, path, force=say.force)
     say.note(f"wrote {path}")
 
 

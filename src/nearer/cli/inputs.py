@@ -98,8 +98,11 @@ def _refuse_bare_array(path: str, carrier: dict[str, Any]) -> None:
         raise Refusal(replace(table, names=[""] * len(table.names)), "the array names no columns", remedies)
 
 
-def open_map(path: str, loss: str | None = None) -> nearer.OrdinalEmbedding:
-    """Open a model file, embedding.csv (whose loss is `loss`), or the folder that `nearer fit` wrote."""
+def open_map(path: str, loss: str | None = None, needs: str = "") -> nearer.OrdinalEmbedding:
+    """Open a model file, embedding.csv (whose loss is `loss`), or the folder that `nearer fit` wrote.
+
+    If a command `needs` a "loss" or a "fit", coordinates without it are refused.
+    """
     file = Path(path)
     if file.is_dir():
         there = [file / name for name in (MODEL, "embedding.csv") if (file / name).is_file()]
@@ -116,6 +119,10 @@ def open_map(path: str, loss: str | None = None) -> nearer.OrdinalEmbedding:
         if loss is not None:
             raise ValueError(f"{path}: knows its loss; --loss is for coordinates alone")
         return nearer.load(file)
+    if needs == "fit":
+        raise ValueError(f"{path}: got coordinates alone, expected the folder or model that nearer fit wrote")
+    if needs == "loss" and loss is None:
+        raise ValueError(f"{path}: got coordinates alone, expected a loss too; say --loss")
     import numpy as np
 
     from nearer.coordinates import read_embedding

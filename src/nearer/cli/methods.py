@@ -23,9 +23,7 @@ def methods_command(say: Say, map_path: str, bibtex: bool) -> None:
     from nearer.selection import evaluate
     from nearer.selection.evaluate import figures_of
 
-    model = inputs.open_map(map_path)
-    if not hasattr(model, "loss_"):
-        raise ValueError(f"{map_path}: got coordinates alone, expected the folder or model that nearer fit wrote")
+    model = inputs.open_map(map_path, needs="fit")
     earlier = inputs.read_summary(map_path, model)
     found = replace(evaluate(model, cv=0, people=False), **figures_of(earlier))
     paragraph = methods_paragraph(model, found, earlier)

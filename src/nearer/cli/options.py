@@ -41,6 +41,9 @@ POSITIONS = click.option(
 )
 MAP = click.argument("map_path", metavar="MAP", type=click.Path())
 FORCE = click.option("--force", is_flag=True, is_eager=True, help="Replace files that exist.")
+PICTURE = click.option(
+    "--plot", "picture", type=OutputFile(*registry.PICTURES), help="Also draw the result: .png, .svg or .pdf."
+)
 GROUPS = click.option("--groups", type=click.Path(), help="Table with the columns label, group; colours the map.")
 IMAGES = click.option(
     "--images", type=click.Path(exists=True, file_okay=False), help="Folder of pictures named as the labels."

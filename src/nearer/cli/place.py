@@ -30,9 +30,7 @@ def place_command(
     """
     from nearer.data.messages import counted
 
-    model = inputs.open_map(map_path, loss)
-    if not hasattr(model, "loss_"):
-        raise ValueError(f"{map_path}: got coordinates alone, expected a loss too; say --loss")
+    model = inputs.open_map(map_path, loss, needs="loss")
     model.random_state = random_state
     comparisons, facts = inputs.read_for_map(say, file, reading, model)
     placed = model.place(comparisons, n_init=n_init)

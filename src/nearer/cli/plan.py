@@ -28,9 +28,7 @@ _BAR = 30  # signs of a full bar
 @options.ASK
 @click.option("--n-runs", type=click.IntRange(2), default=5, help="Simulated studies.")
 @options.N_JOBS
-@click.option(
-    "--plot", "picture", type=files.OutputFile(*registry.PICTURES), help="Also draw the curve: .png, .svg or .pdf."
-)
+@options.PICTURE
 @options.RANDOM_STATE
 @options.FORCE
 def plan_command(say: Say, n_objects: int, ask: str, picture: str | None, **simulated: Any) -> None:
@@ -45,10 +43,9 @@ def plan_command(say: Say, n_objects: int, ask: str, picture: str | None, **simu
     with say.compiling():
         found = plan_study(n_objects, kind=ask, **simulated)
     if picture is not None:
-        from nearer.plots import plot_learning_curve, save_figure
+        from nearer.plots import plot_learning_curve
 
-        save_figure(plot_learning_curve(found, ceiling=simulated["target"]), picture, force=say.force)
-        say.note(f"wrote {picture}")
+        files.write_picture(say, plot_learning_curve(found, ceiling=simulated["target"]), picture)
     table = found.to_dict()
     lines = [f"{'answers':>8}  {'right':>6}  from    to"]
     for n, mean, low, high in zip(*table.values()):

@@ -77,18 +77,17 @@ def plot_command(
         options.refuse_given(reading, "says how to read --file, but got none")
     if not out.lower().endswith(".png"):
         options.refuse_given(["dpi"], f"got {out}, expected a .png, which alone has dots")
-    model = inputs.open_map(map_path, loss)
+    model = inputs.open_map(map_path, loss, {"map": "", "calibration": "loss"}.get(what, "fit"))
     from nearer import plots
 
     if what == "map":
         drawn = _draw_map(say, model, title, **shown)
     elif what == "calibration":
         drawn = plots.plot_calibration(_calibration(say, model, map_path, file, reading))
+    elif what == "convergence":
+        drawn = plots.plot_convergence(model.history_)
     else:
-        history = getattr(model, "history_", None)
-        if not history:
-            raise ValueError(f"{map_path}: got coordinates alone, expected the folder or model that nearer fit wrote")
-        drawn = plots.plot_convergence(history) if what == "convergence" else plots.plot_step_sizes(history)
+        drawn = plots.plot_step_sizes(model.history_)
     if title is not None and what != "map":
         drawn.set_title(title, parse_math=False)
     plots.save_figure(drawn, out, dpi=dpi, force=say.force)
@@ -116,8 +115,6 @@ def _draw_map(
 def _calibration(say: Say, model: nearer.OrdinalEmbedding, path: str, file: str | None, reading: dict[str, Any]) -> Any:
     from nearer.selection.evaluate import calibrate
 
-    if not hasattr(model, "loss_"):
-        raise ValueError(f"{path}: got coordinates alone, expected a loss too; say --loss")
     if file is not None:
         comparisons, _ = inputs.read_for_map(say, file, reading, model)
     elif hasattr(model, "comparisons_"):
