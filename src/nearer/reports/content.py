@@ -151,12 +151,10 @@ def describe(
     evaluation: Evaluation | None = None,
     *,
     title: str = "Map",
-    groups: Sequence | np.ndarray | None = None,
-    images: str | os.PathLike | None = None,
-    command: str = "",
     facts: Mapping[str, Any] | None = None,
+    **page: Any,
 ) -> Report:
-    """Put what is known about a map into a report, without fitting anything; parameters as in `write_report`."""
+    """Put what is known about a map into a report, without fitting anything; `page` are further fields of it."""
     found = Evaluation() if evaluation is None else evaluation
     answers = answers_about(model, comparisons)
     history = getattr(model, "history_", None)
@@ -180,14 +178,11 @@ def describe(
         title=title,
         embedding=model.embedding_,
         labels=model.labels_,
-        groups=groups,
-        images=images,
-        command=command,
         evaluation=found,
         history=history.to_dict() if history is not None and len(history) else None,
         facts=_facts(model, found) | dict(facts or {}),
         in_stages=_solver_name(model) == "auto",
-        **shown,
+        **shown | page,
     )
 
 
