@@ -102,6 +102,7 @@ def test_equality_and_pickling(odd, ranked):
         assert again == made
         assert again.answers == made.answers
         assert again.dropped == made.dropped
+        assert not again.index.flags.writeable
     assert answers() != answers(seconds=np.ones(4))
     assert answers() != Answers("rankings", 4)
     assert answers() != 3

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearer.data.coded import Coding, check_coded, column_of, distinct
-from nearer.data.validate import is_whole
 
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 
@@ -87,12 +86,6 @@ def test_text_read_as_numbers():
     assert np.isnan(numbers[4:]).all()
     assert bad.tolist() == [False] * 6 + [True] * 4
     assert text("1,5", "2").as_numbers(decimal_comma=True)[0].tolist() == [1.5, 2]
-
-
-@pytest.mark.parametrize("word", ["0", "17", "9" * 18])
-def test_whole_numbers_in_plain_form(word):
-    assert is_whole(word)
-    assert not any(map(is_whole, ("007", "-1", "1.0", "", "٣", "²", " 1", "1" + "0" * 18)))
 
 
 def test_names_are_sorted_numbers_by_size_texts_by_code_point():

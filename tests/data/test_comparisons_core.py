@@ -85,14 +85,6 @@ def test_it_cannot_be_changed(cmp):
         list(cmp)
 
 
-def test_pickle_keeps_everything():
-    cmp = Comparisons.from_triplets([[0, 1, 2], [0, 0, 1]], weights=[2, 1], labels=list("abc"), on_degenerate="drop")
-    again = pickle.loads(pickle.dumps(cmp))
-    assert again == cmp
-    assert again.answers.catch.tolist() == [False, True]
-    assert not again.index.flags.writeable
-
-
 def test_equality(cmp):
     assert cmp == cmp[:]
     assert cmp != cmp[:3]
@@ -157,13 +149,6 @@ def test_aggregate_sums_the_weights_of_equal_rows(cmp):
     assert Comparisons(T).aggregate().weights.tolist() == [2, 1, 1]
 
 
-def test_aggregate_knows_that_a_pair_has_no_order():
-    cmp = Comparisons([[3, 0, 1, 2], [0, 3, 2, 1], [1, 2, 0, 3]])
-    merged = cmp.aggregate()
-    assert merged.index.tolist() == [[3, 0, 1, 2], [1, 2, 0, 3]]
-    assert merged.weights.tolist() == [2, 1]
-
-
 @pytest.mark.parametrize("width", [3, 4])
 @pytest.mark.parametrize("top", [6, 2**31 - 1])  # the second needs ranks: its keys exceed 64 bits
 def test_aggregate_matches_a_dictionary(width, top):
@@ -197,17 +182,6 @@ def test_split_differs_between_seeds():
     assert cmp.split(random_state=np.random.default_rng(0))[1] == cmp.split(random_state=0)[1]
     legacy = [cmp.split(random_state=np.random.RandomState(0))[1] for _ in range(2)]
     assert legacy[0] == legacy[1]
-
-
-def test_folds_are_a_partition_of_equal_sizes():
-    cmp = Comparisons(np.tile(T, (5, 1)), n_objects=9, participants=np.arange(20))
-    seen = []
-    for train, test in cmp.folds(3, random_state=0):
-        assert train.n_objects == test.n_objects == 9
-        assert sorted([*train.participants, *test.participants]) == list(range(20))
-        assert len(test) in (6, 7)
-        seen += test.participants.tolist()
-    assert sorted(seen) == list(range(20))
 
 
 def test_folds_keep_groups_together_and_even():

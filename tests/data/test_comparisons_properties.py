@@ -73,6 +73,7 @@ def test_folds_are_a_partition(cmp, n_folds, seed):
         assert sorted(np.concatenate([test.participants for _, test in parts]).tolist()) == list(range(len(cmp)))
         for train, test in parts:
             assert len(train) + len(test) == len(cmp)
+            assert groups is None or abs(len(test) - len(cmp) / n_folds) < 1
             assert not set(train.participants.tolist()) & set(test.participants.tolist())
 
 

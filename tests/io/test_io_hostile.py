@@ -16,7 +16,7 @@ import scipy.io
 from nearer import OrdinalEmbedding, load
 from nearer.coordinates import read_embedding
 from nearer.io import FileFormatError, open_blocks, read_comparisons, sandbox
-from nearer.io.sandbox import read_matlab, read_sheets
+from nearer.io.sandbox import read_sheets
 
 T = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3], [2, 3, 0]])
 COLUMNS = dict(zip(("anchor", "near", "far"), T.T))
@@ -210,17 +210,6 @@ def test_damaged_spreadsheets(tmp_path):
     for data in _damaged(path.read_bytes(), 12):
         path.write_bytes(data)
         _reads_or_refuses(path)
-
-
-def test_variables_of_a_matlab_file(tmp_path):
-    path = tmp_path / "t.mat"
-    scipy.io.savemat(path, {"triplets": T, "labels": np.array(["a", "b"], dtype=object), "s": {"x": 1}, "file": T})
-    form, arrays, structs = read_matlab(str(path))
-    assert form == "MATLAB"
-    assert structs == ["s"]
-    np.testing.assert_array_equal(arrays["triplets"], T)
-    np.testing.assert_array_equal(arrays["file"], T)
-    assert arrays["labels"].tolist() == ["a", "b"]
 
 
 def _refuses_what_is_no_file(fifo):

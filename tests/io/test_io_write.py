@@ -265,33 +265,18 @@ def test_embedding_refusals(tmp_path):
             write_embedding(path, np.array([[0.0, 0.0], [bad, 0.0]]))
     assert not path.exists()
     for content, message in (
-        ("", "is empty"),
-        ("label,x1\n", "has a header but no rows"),
         ("x1,x2\n1,1.5\n", "line 1: got the columns 'x1', 'x2', expected label, x1, x2, ... and no others"),
         ("label,x1,x2,group\na,1,2,3\n", "line 1: got the columns 'label', 'x1', 'x2', 'group', expected label, x1"),
         ("label,near,far\n1,2,3\n", "line 1: got the columns 'label', 'near', 'far', expected label, x1"),
         ("label,x1,x3\na,2,3\n", "line 1: got the columns 'label', 'x1', 'x3', expected label, x1"),
         ("label\na\n", "line 1: got the columns 'label', expected label, x1"),
-        ("label,x1,x1\na,2,3\n", "line 1: got two columns called 'x1'"),
-        ("label,x1,x2\na,1,2\nb,1\n", "line 3: 2 cells, expected 3"),
-        ("label,x1,x2\na,1,2\nb,1,two\n", "line 3, column 'x2': got 'two', expected a number"),
-        ("label,x1\na,inf\n", "line 2, column 'x1': got 'inf', expected a number"),
         ("label,x1\na,1e400\n", "line 2, column 'x1': got '1e400', expected a number"),
         ("label,x1\na,1_000\n", "line 2, column 'x1': got '1_000', expected a number"),
         ("label,x1,x2\na,1,\n", r"line 2: got \[1.0, nan\], expected numbers, or empty cells alone"),
-        ("label,x1\na,1\na,2\n", "line 3: got label 'a' twice, first in line 2"),
-        ("label,x1\na,1\n,2\n", "line 3: got no name for an object"),
     ):
         path.write_text(content)
         with pytest.raises(FileFormatError, match=message):
             read_embedding(path)
-    path.write_bytes(b"label,x1\n\xff,1\n")
-    with pytest.raises(FileFormatError, match="line 2: byte 0xff is not UTF-8"):
-        read_embedding(path)
-    with pytest.raises(FileFormatError, match="no such file"):
-        read_embedding(tmp_path / "none.csv")
-    with pytest.raises(FileFormatError, match="is a directory"):
-        read_embedding(tmp_path)
 
 
 # ---- atomic_write
