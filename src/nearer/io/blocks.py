@@ -15,17 +15,16 @@ import numpy as np
 
 from nearer.data import Comparisons, FileFormatError
 from nearer.data.coded import UNKNOWN, Coded, Coding, column_of
-from nearer.data.comparisons import INDEX_COLUMNS
 from nearer.data.messages import counted, listed
 from nearer.data.validate import check_objects
-from nearer.io.arrays import open_matrix
+from nearer.io.arrays import open_numpy
 from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.parquet import RowGroups, look_into, open_row_groups, parquet_files
 from nearer.io.read import as_layouts, nothing_left, warn_dropped
 from nearer.tables.decode import Decoded, Dropped, Objects, decode, join_dropped, number_objects, unused_columns
 from nearer.tables.layout import OPTIONAL
 from nearer.tables.resolve import Plan, resolve
-from nearer.tables.table import Table
+from nearer.tables.table import MemoryTable, Table
 
 logger = logging.getLogger(__name__)
 _SCAN_ROWS = 1 << 20
@@ -137,9 +136,6 @@ def settle(
     return BlockPlan(tuple(plans), objects, people), seen
 
 
-# ---- blocks on this machine ----------------------------------------------------------------------------------------
-
-
 def in_blocks(path: str | os.PathLike[str]) -> bool:
     """Whether a path is read block by block: a .npy file, Parquet, a folder, a pattern or a URL of Parquet."""
     name = os.fspath(path)
@@ -166,7 +162,7 @@ def open_blocks(
         raise FileFormatError(f"{name}: can be read in blocks only as .npy or Parquet; convert it first")
     layouts, labels = as_layouts(layout, name), check_objects(n_objects, labels)[1]
     if Path(name).suffix.lower() == ".npy":
-        array = _NumpyRows(name, range(len(_open_array(name))))
+        array = _NumpyRows(name, range(len(_open_index(name).columns[0])))
         first = next(replace(array, rows=array.rows[:3]).batches(3, ()))
         return BlockReader(name, [array], first, layouts or None, labels, n_objects)
     files, left_out = parquet_files(name)
@@ -309,16 +305,13 @@ class _NumpyRows:
         return [replace(self, rows=self.rows[start : start + size]) for start in range(0, len(self.rows), size)]
 
     def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
-        rows = np.asfortranarray(_open_array(self.name)[self.rows.start : self.rows.stop])
-        yield replace(open_matrix(self.name, "NumPy array", rows), first_row=self.rows.start)
+        table, rows = _open_index(self.name), slice(self.rows.start, self.rows.stop)
+        columns = [np.ascontiguousarray(column[rows]) for column in table.columns]
+        yield replace(table, columns=columns, first_row=self.rows.start)
 
 
-def _open_array(path: str) -> np.ndarray:
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-        shape = array.shape  # an archive has none
-    except Exception as error:  # NumPy raises many kinds for a damaged header
-        raise FileFormatError(f"{path}: is not a readable NumPy array: {error}") from error
-    if len(shape) != 2 or shape[1] not in INDEX_COLUMNS or array.dtype.kind not in "iu" or not shape[0]:
-        raise FileFormatError(f"{path}: got {array.dtype} of shape {shape}, expected integers (n, 3) or (n, 4)")
-    return array
+def _open_index(path: str) -> MemoryTable:
+    table = open_numpy(path)
+    if not table.is_index:
+        raise FileFormatError(f"{path}: got {table.form} of other numbers, expected integers (n, 3) or (n, 4)")
+    return table

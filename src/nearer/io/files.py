@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from nearer.data.messages import FileFormatError
+from nearer.data.messages import FileFormatError, listed
 from nearer.data.validate import check_bool
 
 
@@ -30,6 +30,17 @@ def refuse_irregular(path: str | os.PathLike[str]) -> None:
     """Refuse what is neither a file nor a folder: a pipe could block for ever, a device could be without end."""
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise FileFormatError(f"{os.fspath(path)}: is not a regular file")
+
+
+def chosen_sheet(path: str, sheet: str | None, names: Sequence[str], what: str) -> str:
+    """The sheet or variable that was asked for, or the only one."""
+    if sheet is None and len(names) == 1:
+        return names[0]
+    if sheet is None or sheet not in names:
+        got = f"several {what}" if sheet is None else f"the option `sheet` as {sheet!r}"
+        expected = f"the option `sheet` as one of {listed(map(repr, names)) or 'none'}"
+        raise FileFormatError(f"{path}: got {got}, expected {expected}")
+    return sheet
 
 
 def refuse_dangling(path: str | os.PathLike[str]) -> None:

@@ -44,13 +44,8 @@ def as_table(X: Any, name: str = "table") -> Table:
 
 def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
     kind = type(X).__name__
-    if hasattr(X, "__dask_graph__"):
-        why = f"got a Dask {kind}, whose rows are not computed; call .compute(), or give it to fit"
-        raise FileFormatError(f"{name}: {why}")
-    if hasattr(X, "collect_schema") and hasattr(X, "collect"):  # polars
-        raise FileFormatError(f"{name}: got a {kind}, whose rows are not computed; call .collect() first")
-    if kind == "Series":
-        raise FileFormatError(f"{name}: got a {kind}, which is one column, expected a table")
+    if hasattr(X, "__dask_graph__") or hasattr(X, "collect") or kind == "Series":
+        raise FileFormatError(f"{name}: got a {kind}, expected a table in memory; call .compute() or .collect() first")
     if hasattr(X, "iloc"):
         return _pandas_columns(X)
     if hasattr(X, "get_columns"):  # polars

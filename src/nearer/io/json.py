@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nearer.data.messages import FileFormatError, listed, shown
+from nearer.io.files import chosen_sheet
 from nearer.io.text import decode_head, decoded_lines, open_bytes
 from nearer.tables.table import MemoryTable, Table
 
@@ -23,15 +24,10 @@ def open_json(path: str, *, encoding: str | None = None, sheet: str | None = Non
         expected = "an array of rows or an object of columns" if sheet is None else f"an object with the key {sheet!r}"
         raise FileFormatError(f"{path}: got {shown(str(data))}, expected {expected}")
     found = [key for key, value in data.items() if isinstance(value, list) and {*map(type, value)} == {dict}]
-    if sheet is not None or len(found) > 1:
-        if sheet not in found:
-            got = "several arrays of objects" if sheet is None else f"the option `sheet` as {sheet!r}"
-            expected = f"the option `sheet` as one of {listed(map(repr, found)) or 'none'}"
-            raise FileFormatError(f"{path}: got {got}, expected {expected}")
-        found = [sheet]
-    if found:
-        table = _from_rows(MemoryTable(path, f"JSON, {found[0]!r}", []), data[found[0]])
-        table.notes += [f"not used: {listed(key for key in data if key not in found)}"] if len(data) > 1 else []
+    if found or sheet is not None:
+        key = chosen_sheet(path, sheet, found, "arrays of objects")
+        table = _from_rows(MemoryTable(path, f"JSON, {key!r}", []), data[key])
+        table.notes += [f"not used: {listed(one for one in data if one != key)}"] if len(data) > 1 else []
         return table
     if wrong := [f"{key!r}: {shown(str(value))}" for key, value in data.items() if not isinstance(value, list)]:
         raise FileFormatError(f"{path}: got {wrong[0]}, expected a list of cells for each column")

@@ -123,13 +123,13 @@ def read_comparisons(
     FileFormatError
         Naming file, line or row (counted from 1; line 1 is the header) and column.
     """
+    carrier = {"format": format, "delimiter": delimiter, "encoding": encoding, "sheet": sheet}
     labels = check_objects(n_objects, labels)[1]
     if not isinstance(source, (str, os.PathLike)):
-        for name, value in (("format", format), ("delimiter", delimiter), ("encoding", encoding), ("sheet", sheet)):
+        for name, value in carrier.items():
             if value is not None:
                 raise ValueError(f"{name}: got {value!r}, expected none for a table in memory")
         return read_table(_in_memory(source), as_layouts(layout), labels, n_objects)
-    carrier = {"format": format, "delimiter": delimiter, "encoding": encoding, "sheet": sheet}
     name = os.fspath(source)
     layouts = as_layouts(layout, name)
     if name == "-" or (name.lower().endswith(".zip") and os.path.isfile(name)):
@@ -218,9 +218,6 @@ def _unzipped(name: str, folder: str) -> tuple[str, str]:
     return copy, f"{name}, {held[0].filename}"
 
 
-# ---- which format --------------------------------------------------------------------------------------------------
-
-
 def open_table(name: str, layouts: Sequence[Layout] = (), *, format: str | None = None, **options: Any) -> Table:
     """Open a file as a table; options are delimiter, encoding and sheet, as in `read_comparisons`."""
     format = find_format(name, format)
@@ -285,9 +282,6 @@ def _format_of(endings: list[str], head: bytes) -> str:
     except ValueError:
         return "json"
     return "jsonl" if rest.strip() else "json"
-
-
-# ---- a table in one piece ------------------------------------------------------------------------------------------
 
 
 def read_table(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from nearer.data.messages import FileFormatError, listed
+from nearer.data.messages import FileFormatError
 from nearer.data.validate import check_integer
+from nearer.io.files import chosen_sheet
 from nearer.io.sandbox import read_sheets
 from nearer.tables.table import MemoryTable
 
@@ -12,12 +13,7 @@ def open_spreadsheet(path: str, *, sheet: str | None = None, header_row: int = 1
     """Open a sheet (.xlsx, .xls, .ods), the only one with cells; `header_row` counts rows with cells, 0 for none."""
     header_row = check_integer(header_row, "header_row", 0)
     filled = {name: found for name, found in read_sheets(path).items() if found[1]}
-    if sheet is None and len(filled) == 1:
-        sheet = next(iter(filled))
-    if sheet not in filled:
-        got = "several sheets" if sheet is None else f"the option `sheet` as {sheet!r}"
-        expected = f"the option `sheet` as one of those with cells: {listed(map(repr, filled)) or 'none'}"
-        raise FileFormatError(f"{path}: got {got}, expected {expected}")
+    sheet = chosen_sheet(path, sheet, list(filled), "sheets with cells")
     above, rows = filled[sheet]
     ends = [0, *(number for number, row in enumerate(rows, 1) if any(cell is not None for cell in row))]
     start = ends[header_row] if header_row < len(ends) else len(rows)

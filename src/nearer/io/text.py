@@ -38,8 +38,6 @@ _END = "END OF FILE"  # a line of its own, as Gorilla writes it
 _LONGEST_CELL = 1 << 26  # Python's own limit is 131,072 characters
 _SEP_LINE = re.compile(r'"?sep=([^\r\n"]|\\t)"?[\t ,;]*\r?\n', re.IGNORECASE)
 
-# ---- text that a spreadsheet shows rather than runs ----------------------------------------------------------------
-
 # A cell that starts with one of these may be taken for a formula (the last four are full-width forms).
 _RISKY = "=+\\-@\t\r\n＝＋－＠"
 _NEEDS_GUARD = re.compile(f"'*[{_RISKY}]")
@@ -67,8 +65,6 @@ def text_cells(texts: Iterable[str], what: str, delimiter: str = ",") -> list[st
         cells.append(text)
     return cells
 
-
-# ---- the first look ------------------------------------------------------------------------------------------------
 
 _Row = tuple[int, int, list[str]]  # first line, last line (counted from 1), cells
 
@@ -217,8 +213,6 @@ def open_bytes(path: str) -> Iterator[IO[bytes]]:
     except (OSError, pa.ArrowException) as error:
         raise FileFormatError(f"{path}: cannot be read or decompressed: {str(error).splitlines()[0]}") from error
 
-
-# ---- the table -----------------------------------------------------------------------------------------------------
 
 # Large enough that few dictionaries have to be merged; smaller where text is coded afterwards, to use all cores.
 _BLOCK_BYTES, _HELD_BLOCK = 16 << 20, 4 << 20

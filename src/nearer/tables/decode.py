@@ -423,9 +423,6 @@ def _looked_up(
     return np.array([*(words.get(key(text), -1) for text in texts), -1])[column.cells]
 
 
-# ---- what names of objects mean ------------------------------------------------------------------------------------
-
-
 def number_objects(
     names: Coding | Sequence[Coding],
     table: Table,
