@@ -12,20 +12,18 @@ if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding
     from nearer.featuremap import FeatureMap
     from nearer.io import read_comparisons, write_comparisons
-    from nearer.model_file import load
     from nearer.people import IndividualEmbedding
     from nearer.reports import write_report
-    from nearer.shortcuts import CKL, GNMDS, SOE, STE, TSTE
+    from nearer.shortcuts import CKL, GNMDS, SOE, STE, TSTE, load
     from nearer.tables import Layout
 
 # Loaded on first use: the command line must answer --help without waiting for compilers and solvers.
-_HOMES = dict.fromkeys(("CKL", "GNMDS", "SOE", "STE", "TSTE"), "nearer.shortcuts") | {
+_HOMES = dict.fromkeys(("CKL", "GNMDS", "SOE", "STE", "TSTE", "load"), "nearer.shortcuts") | {
     "Comparisons": "nearer.data",
     "FeatureMap": "nearer.featuremap",
     "IndividualEmbedding": "nearer.people",
     "Layout": "nearer.tables",
     "OrdinalEmbedding": "nearer.estimator",
-    "load": "nearer.model_file",
     "read_comparisons": "nearer.io",
     "write_report": "nearer.reports",
     "write_comparisons": "nearer.io",

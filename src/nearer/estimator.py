@@ -28,6 +28,7 @@ from nearer.metrics import (
     worst_comparisons,
 )
 from nearer.metrics.on_map import comparisons_on_map, joined
+from nearer.model_file import save_model
 from nearer.notebook import data_frame
 from nearer.placement import Placement, extended, filled, place_objects
 from nearer.registry import WITH_MODEL
@@ -296,8 +297,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         with_comparisons : bool, default True
             Also save the comparisons, which `partial_fit` needs.
         """
-        from nearer.model_file import save_model
-
         save_model(self, path, force, feature_map, with_comparisons)
 
     @property

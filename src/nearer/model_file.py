@@ -6,45 +6,60 @@ holds the answers that the comparisons come from; format 1 held the details of a
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import warnings
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nearer import shortcuts
 from nearer import solvers as _solvers
 from nearer.archive import Arrays, as_json, from_json, little_endian, read_archive, write_archive
 from nearer.data import Answers, Comparisons, check_bool
 from nearer.data.answers import DETAILS, check_details
 from nearer.data.coded import Coded
-from nearer.estimator import OrdinalEmbedding, set_map, set_result
 from nearer.featuremap import FeatureMap, kernel_ridge
 from nearer.io import FileFormatError, atomic_write
-from nearer.io.files import refuse_irregular
 from nearer.lapse_rates import Reliability
 from nearer.losses import Loss, get_loss
 from nearer.registry import KINDS, LOSSES, SOLVERS, STEP_SIZES
 from nearer.solvers import History, HistoryRow, Result
 from nearer.warning_types import ReproducibilityWarning
 
-__all__ = ["FORMAT", "load", "save_model"]
+__all__ = ["FORMAT", "SavedModel", "read_model", "reading", "save_model"]
 
 FORMAT = 2
 _KIND = "model"
+_HOMES = ("nearer.estimator", "nearer.shortcuts")  # of the classes that are saved
 _OF_RESULT: dict[str, Any] = {"n_iter": int, "n_gradients": int, "converged": bool, "message": str}
 
 # Nothing but these is ever made from a name in a file.
-_CLASSES = {"OrdinalEmbedding": OrdinalEmbedding} | {name: getattr(shortcuts, name) for name in shortcuts.__all__}
 _PARTS = {one.class_name: getattr(_solvers, one.class_name) for one in (*SOLVERS.values(), *STEP_SIZES.values())}
 
 
+@dataclass
+class SavedModel:
+    """What a model file holds of a fitted estimator."""
+
+    class_name: str
+    parameters: dict[str, Any]
+    embedding: np.ndarray
+    labels: np.ndarray | None
+    loss: Loss
+    result: Result
+    n_features_in: int
+    n_comparisons_at_start: int
+    reliability: Reliability | None
+    comparisons: Comparisons | None
+    feature_map: FeatureMap | None
+
+
 def save_model(
-    estimator: OrdinalEmbedding, path: str | os.PathLike[str], force: bool, feature_map: Any, with_comparisons: bool
+    estimator: Any, path: str | os.PathLike[str], force: bool, feature_map: Any, with_comparisons: bool
 ) -> None:
     """Write a fitted estimator to a file: `OrdinalEmbedding.save`."""
     if not hasattr(estimator, "embedding_"):
@@ -63,33 +78,56 @@ def save_model(
         write_archive(file, _KIND, FORMAT, header, arrays)
 
 
-def load(path: str | os.PathLike[str]) -> OrdinalEmbedding:
-    """Read a fitted estimator that `OrdinalEmbedding.save` wrote; it can be fitted further.
-
-    A feature map saved with it is its ``feature_map_``. A file that is not a model, is damaged or is from a newer
-    version raises a ValueError.
-    """
-    path = Path(path)
-    refuse_irregular(path)
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn the errors of a block that makes a model from a file into a FileFormatError with the name of the file."""
     try:
-        with path.open("rb") as file:
-            header, arrays = read_archive(file, _KIND, FORMAT)
-        estimator = _decode_estimator(header["estimator"], arrays)
-        if header["feature_map"] is not None:
-            estimator.feature_map_ = _decode_feature_map(header["feature_map"], arrays)
+        yield
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from error
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
         # The checksums were right, so the file was written wrong.
         reason = f"{type(error).__name__}: {error}"
         raise FileFormatError(f"{path}: is not a complete model of format {FORMAT} ({reason})") from error
-    return estimator
 
 
-def _encode_estimator(estimator: OrdinalEmbedding, arrays: Arrays, with_comparisons: bool) -> dict[str, Any]:
+def read_model(path: Path) -> SavedModel:
+    """Read a file that `save_model` wrote; errors are those that `reading` expects."""
+    with path.open("rb") as file:
+        header, arrays = read_archive(file, _KIND, FORMAT)
+    about, labels, comparisons = header["estimator"], arrays.get("labels"), None
+    embedding, placed = arrays["embedding"], arrays["result_embedding"]
+    known = np.isfinite(embedding).all(axis=1)
+    loss = _decode_value(about["loss"], arrays)
+    _require(isinstance(loss, Loss), "the loss is missing")
+    _require(embedding.ndim == 2 and embedding.dtype == np.float64, "the embedding is not a matrix of numbers")
+    _require(bool((np.isnan(embedding).all(axis=1) | known).all()), "the embedding has rows that are not finite")
+    _require(placed.shape == (int(known.sum()), embedding.shape[1]), "the two forms of the embedding do not match")
+    _require(labels is None or labels.shape == (len(embedding),), "there is not one label for each object")
+    if about["comparisons"] is not None:
+        comparisons = _decode_comparisons(about["comparisons"], labels, arrays)
+        _require(comparisons.n_objects == len(embedding), "the comparisons are not over the objects of the map")
+    objective = float(from_json(about["objective"], arrays))
+    known_of = {name: kind(about[name]) for name, kind in _OF_RESULT.items()}
+    return SavedModel(
+        class_name=about["class"],
+        parameters=_decode_each(about["parameters"], arrays),
+        embedding=embedding,
+        labels=labels,
+        loss=loss,
+        result=Result(placed, objective, history=_decode_history(arrays), **known_of),
+        n_features_in=int(about["n_features_in"]),
+        n_comparisons_at_start=int(about["n_comparisons_at_start"]),
+        reliability=_decode_reliability(arrays),
+        comparisons=comparisons,
+        feature_map=None if header["feature_map"] is None else _decode_feature_map(header["feature_map"], arrays),
+    )
+
+
+def _encode_estimator(estimator: Any, arrays: Arrays, with_comparisons: bool) -> dict[str, Any]:
     """Parameters and scalar results as JSON; arrays are added to `arrays`."""
-    if _CLASSES.get(type(estimator).__name__) is not type(estimator):
-        raise ValueError(f"save: {type(estimator).__name__} is not one of {', '.join(_CLASSES)}")
+    if type(estimator).__module__ not in _HOMES:
+        raise ValueError(f"save: got {type(estimator).__name__}, expected an estimator of nearer, not a subclass")
     result, parameters = estimator.result_, estimator.get_params(deep=False)
     del parameters["callbacks"]
     found = {"embedding": estimator.embedding_, "result_embedding": result.embedding, "labels": estimator.labels_}
@@ -120,35 +158,6 @@ def _encode_estimator(estimator: OrdinalEmbedding, arrays: Arrays, with_comparis
             else:
                 _put(arrays, "answers_", {name: values})
     return about
-
-
-def _decode_estimator(about: dict[str, Any], arrays: Arrays) -> OrdinalEmbedding:
-    _require(about["class"] in _CLASSES, f"holds a {about['class']!r}, expected one of {', '.join(_CLASSES)}")
-    parameters = _decode_each(about["parameters"], arrays)
-    if about["class"] != "OrdinalEmbedding":
-        parameters |= parameters.pop("loss_params", None) or {}  # version 0.1.0 had them apart for every class
-    estimator = _CLASSES[about["class"]](**parameters)
-    loss = _decode_value(about["loss"], arrays)
-    embedding, placed = arrays["embedding"], arrays["result_embedding"]
-    known = np.isfinite(embedding).all(axis=1)
-    _require(isinstance(loss, Loss), "the loss is missing")
-    _require(embedding.ndim == 2 and embedding.dtype == np.float64, "the embedding is not a matrix of numbers")
-    _require(bool((np.isnan(embedding).all(axis=1) | known).all()), "the embedding has rows that are not finite")
-    _require(placed.shape == (int(known.sum()), embedding.shape[1]), "the two forms of the embedding do not match")
-    labels = arrays.get("labels")
-    _require(labels is None or labels.shape == (len(embedding),), "there is not one label for each object")
-    objective = float(from_json(about["objective"], arrays))
-    known_of = {name: kind(about[name]) for name, kind in _OF_RESULT.items()}
-    result = Result(placed, objective, history=_decode_history(arrays), **known_of)
-    set_map(estimator, embedding, labels, loss)
-    set_result(estimator, result, int(about["n_features_in"]))
-    estimator.n_comparisons_at_start_ = int(about["n_comparisons_at_start"])
-    estimator.reliability_ = _decode_reliability(arrays)
-    if about["comparisons"] is not None:
-        estimator.comparisons_ = _decode_comparisons(about["comparisons"], labels, arrays)
-        same = estimator.comparisons_.n_objects == len(embedding)
-        _require(same, "the comparisons are not over the objects of the map")
-    return estimator
 
 
 def _decode_comparisons(about: dict[str, Any], labels: np.ndarray | None, arrays: Arrays) -> Comparisons:

@@ -1,13 +1,18 @@
-"""One estimator for each loss of the literature: `OrdinalEmbedding` with the loss in its name."""
+"""One estimator for each loss of the literature, `OrdinalEmbedding` with the loss in its name; and `load`."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from nearer.estimator import OrdinalEmbedding
+from nearer.estimator import OrdinalEmbedding, set_map, set_result
+from nearer.io import FileFormatError
+from nearer.io.files import refuse_irregular
+from nearer.model_file import read_model, reading
 
-__all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE"]
+__all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "load"]
 
 
 @dataclass(eq=False, repr=False)
@@ -74,3 +79,31 @@ class TSTE(_NamedLoss):
     @property  # type: ignore[misc]
     def loss_params(self) -> dict[str, Any]:  # type: ignore[override]
         return {"alpha": self.alpha}
+
+
+def load(path: str | os.PathLike[str]) -> OrdinalEmbedding:
+    """Read a fitted estimator that `OrdinalEmbedding.save` wrote; it can be fitted further.
+
+    A feature map saved with it is its ``feature_map_``. A file that is not a model, is damaged or is from a newer
+    version raises a ValueError.
+    """
+    path = Path(path)
+    refuse_irregular(path)
+    classes = {one.__name__: one for one in (OrdinalEmbedding, CKL, GNMDS, SOE, STE, TSTE)}
+    with reading(path):
+        saved = read_model(path)
+        if saved.class_name not in classes:
+            raise FileFormatError(f"holds a {saved.class_name!r}, expected one of {', '.join(classes)}")
+        parameters = saved.parameters
+        if saved.class_name != "OrdinalEmbedding":
+            parameters |= parameters.pop("loss_params", None) or {}  # version 0.1.0 had them apart for every class
+        estimator = classes[saved.class_name](**parameters)
+        set_map(estimator, saved.embedding, saved.labels, saved.loss)
+        set_result(estimator, saved.result, saved.n_features_in)
+    estimator.n_comparisons_at_start_ = saved.n_comparisons_at_start
+    estimator.reliability_ = saved.reliability
+    if saved.comparisons is not None:
+        estimator.comparisons_ = saved.comparisons
+    if saved.feature_map is not None:
+        estimator.feature_map_ = saved.feature_map
+    return estimator
