@@ -53,7 +53,7 @@ def test_what_is_wrong_is_told_in_one_line(people, nearer, tmp_path):
     plain.write_text("anchor,near,far\na,b,c\nb,c,a\n")
     for args, message in (
         (["people", str(plain)], "who gave the answers is not known"),
-        (["people", people, "-o", str(tmp_path / "k.csv")], "without --rules nobody is left out"),
+        (["people", people, "-o", str(tmp_path / "k.csv")], "without --rules nobody is excluded"),
         (["people", people, "--rules", str(tmp_path / "none.toml")], "No such file"),
         (["fit", str(plain), "-o", str(tmp_path / "o"), "--reliability"], "who gave the answers is not known"),
         (["fit", str(plain), "-o", str(tmp_path / "o"), "--cv-by", "participant"], "who gave the answers is not known"),

@@ -18,7 +18,7 @@ import click
 
 from nearer import __version__
 from nearer.cli import interrupt
-from nearer.cli.output import can_put_right, explain, visible
+from nearer.cli.output import explain, is_correctable, visible
 
 _TITLE = re.compile(r'"""`nearer (\w+)`: (\w.*)"""')
 _FOLDER = Path(__file__).parent
@@ -73,7 +73,7 @@ class LazyGroup(click.Group):
                 click.echo(f"{_name(ctx)}: interrupted; nothing more was written", err=True)
                 ctx.exit(interrupt.INTERRUPTED)
             except Exception as error:
-                if ctx.meta.get("nearer.debug") or not can_put_right(error):
+                if ctx.meta.get("nearer.debug") or not is_correctable(error):
                     raise
                 click.echo(f"{_name(ctx)}: {explain(error).removeprefix(f'{ctx.invoked_subcommand}: ')}", err=True)
                 ctx.exit(2)

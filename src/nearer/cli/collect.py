@@ -47,7 +47,7 @@ def collect_command() -> None:
 @click.option("--words", type=click.Path(), help="Text file, a word on each line.")
 @click.option("--items", type=click.Path(), help="CSV file: name, and text, image, audio or html.")
 @kinds("--kind", COLLECTED)
-@click.option("--title", help="Of the study.  [default: the name of the folder]")
+@click.option("--title", help="Title of the study.  [default: the name of the folder]")
 def new(say: Say, study: str, **given: Any) -> None:
     """Begin a STUDY: a folder with study.toml, every setting explained, and items.csv."""
     _need()
@@ -71,12 +71,12 @@ def new(say: Say, study: str, **given: Any) -> None:
 )
 @_STUDY
 @_DATABASE
-@click.option("--host", default="127.0.0.1", help="0.0.0.0: all who can reach this machine.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, help="0: any that is free.")
+@click.option("--host", default="127.0.0.1", help="Address to listen on; 0.0.0.0: all interfaces.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, help="Port; 0: any free one.")
 @click.option("--certificate", type=click.Path(exists=True, dir_okay=False), help="For https: the certificate.")
 @click.option("--key", type=click.Path(exists=True, dir_okay=False), help="For https: its private key.")
-@click.option("--behind-proxy", is_flag=True, help="A proxy on this machine passes on requests and their origin.")
-@click.option("--processes", type=click.IntRange(1, 64), default=1, help="With PostgreSQL only.")
+@click.option("--behind-proxy", is_flag=True, help="Trust the forwarding headers of a proxy on this machine.")
+@click.option("--processes", type=click.IntRange(1, 64), default=1, help="More than 1 need PostgreSQL.")
 @click.option("--background/--no-background", default=True, help="Whether this server also computes the map.")
 def serve(
     say: Say, study: str, database: str | None, host: str, port: int, certificate: str | None, key: str | None,

@@ -20,8 +20,8 @@ fitting_options = options.grouped(
     click.option("--n-init", type=click.IntRange(1), default=1, help="Random starts; the best is kept."),
     options.RANDOM_STATE,
     click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Time limit of the fit."),
-    click.option("--max-epochs", type=click.IntRange(1), help="Most epochs of each start."),
-    click.option("--tol", type=click.FloatRange(0), help="Precision at which the solver stops; 0: never."),
+    click.option("--max-epochs", type=click.IntRange(1), help="Largest number of epochs of each start."),
+    click.option("--tol", type=click.FloatRange(0), help="Tolerance at which the solver stops; 0: never."),
     options.N_JOBS,
     click.option("--reliability", is_flag=True, help="Weigh answers by how often each participant seems to guess."),
 )

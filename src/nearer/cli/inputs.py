@@ -37,7 +37,7 @@ reading_options = grouped(
     click.option("--where", metavar="COLUMN=VALUE", multiple=True, help="Rows that count; may be repeated."),
     click.option("--strict", is_flag=True, help="Refuse a file with columns that are not used."),
     click.option("--sheet", metavar="NAME", help="Sheet of a workbook, or variable of a .npz, .mat or .json file."),
-    click.option("--encoding", help="Of a text file; UTF-8 if not given."),
+    click.option("--encoding", help="Encoding of a text file; UTF-8 if not given."),
     click.option("--delimiter", help="One character, 'tab' or 'whitespace'."),
 )  # fmt: skip
 

@@ -13,7 +13,7 @@ from nearer.cli.output import Say, command
 @command("nearer neighbours out Paris Rome -k 3", "nearer neighbours out -o neighbours.csv")
 @options.MAP
 @click.argument("objects", nargs=-1, metavar="[OBJECT]...")
-@click.option("-k", type=click.IntRange(1), default=5, help="How many for each object.")
+@click.option("-k", type=click.IntRange(1), default=5, help="Number of neighbours of each object.")
 @click.option("-o", "--out", type=files.OutputFile(*files.TABLES), help="CSV file to write, instead of printing.")
 @options.FORCE
 def neighbours_command(

@@ -49,7 +49,7 @@ IMAGES = click.option(
     "--images", type=click.Path(exists=True, file_okay=False), help="Folder of pictures named as the labels."
 )
 LOSS_OF_COORDINATES = click.option(
-    "--loss", type=click.Choice(registry.names(registry.LOSSES)), help="For coordinates alone: the loss they come from."
+    "--loss", type=click.Choice(registry.names(registry.LOSSES)), help="Loss of coordinates that come without a model."
 )
 CV_BY = click.option(
     "--cv-by", type=click.Choice(("question", "participant")), default="question",

@@ -24,8 +24,8 @@ def visible(text: str) -> str:
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
-def can_put_right(error: Exception) -> bool:
-    """Whether the user can correct an error, also of a database or a cluster."""
+def is_correctable(error: Exception) -> bool:
+    """Whether the user can correct the cause of an error, including those of a database or a cluster."""
     if isinstance(error, (ValueError, OSError, ImportError, MemoryError)):
         return not isinstance(error, BrokenPipeError)
     return type(error).__module__.startswith(("sqlalchemy.", "nearer.distributed."))

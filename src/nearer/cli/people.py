@@ -24,11 +24,11 @@ rules.toml holds what was written down beforehand, any of:
   better_than_chance = true""",
 )
 @click.argument("file", type=click.Path())
-@click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Of the others' maps.")
-@click.option("--rules", type=click.Path(), help="TOML file of exclusion rules; nobody is left out without it.")
+@click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Dimensions of the maps.")
+@click.option("--rules", type=click.Path(), help="TOML file of exclusion rules; by default nobody is excluded.")
 @click.option("-o", "--out", type=files.OutputFile(*registry.WRITTEN), help="Write the answers of those who are kept.")
 @click.option("--table", type=files.OutputFile(*files.TABLES), help="Write the table of all people as CSV.")
-@click.option("--cv", type=click.IntRange(2), default=10, help="Folds: maps without some people.")
+@click.option("--cv", type=click.IntRange(2), default=10, help="Folds; each map is made without the people of one.")
 @click.option("--differ", "differ_too", is_flag=True, help="Also test whether people see the objects differently.")
 @options.FORCE
 @fitting_options
@@ -42,7 +42,7 @@ def people_command(
     Nobody is held to a map that their own answers helped to make. The share of guesses comes with its 95 % interval.
     """
     if out is not None and rules is None:
-        raise ValueError("--out: without --rules nobody is left out, so there is nothing to write")
+        raise ValueError("--out: without --rules nobody is excluded, so there is nothing to write")
     estimator = make_estimator(fitting, n_components)
     from nearer.people import ExclusionRules, differ, exclude, participants
 

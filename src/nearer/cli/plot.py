@@ -54,7 +54,7 @@ _MAP = options.grouped(
 )
 @click.option("--what", type=click.Choice(["map", "convergence", "steps", "calibration"]), default="map")
 @_MAP
-@click.option("--title", help="Above the picture.")
+@click.option("--title", help="Title of the picture.")
 @click.option("--dpi", type=click.FloatRange(10, 2000), default=200, help="Dots per inch of a PNG.")
 @click.option("--file", type=click.Path(), help="Answers for the calibration, preferably new ones.")
 @options.LOSS_OF_COORDINATES

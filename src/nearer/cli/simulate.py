@@ -24,9 +24,9 @@ from nearer.cli.output import Say, command
     "--from", "source", type=click.Choice(["points", "distances", "classes"]), default="points",
     help="What FILE holds.",
 )  # fmt: skip
-@click.option("-n", "--n-comparisons", type=click.IntRange(1), help="How many; all if not given, from distances only.")
+@click.option("-n", "--n-comparisons", type=click.IntRange(1), help="How many; from distances: all if not given.")
 @click.option("--kind", type=click.Choice(["triplets", "quadruplets"]), default="triplets")
-@click.option("--noise", type=click.FloatRange(0, 1), default=0.0, help="Fraction of answers turned around.")
+@click.option("--noise", type=click.FloatRange(0, 1), default=0.0, help="Fraction of answers reversed.")
 @click.option("--class-column", metavar="COLUMN", help="Column of classes, where there are several.")
 @options.RANDOM_STATE
 @click.option(
@@ -79,4 +79,4 @@ def simulate_command(
     turned = round(noise * len(made))
     values = {"output": out, "kind": made.kind, "n_comparisons": len(made), "n_objects": made.n_objects}
     values |= {"n_turned_around": turned, "dropped": made.dropped, "random_state": random_state}
-    say.done(values, f"wrote {out}: {made!r}, {turned:,} turned around by noise")
+    say.done(values, f"wrote {out}: {made!r}, {turned:,} reversed by noise")

@@ -18,7 +18,7 @@ from nearer.cli.output import Say, command
     "nearer suggest answers.csv -n 50 --pending questions.csv -o more.csv",
 )
 @click.argument("file", type=click.Path(), required=False)
-@click.option("-n", "--size", type=click.IntRange(1), default=100, help="How many questions.")
+@click.option("-n", "--size", type=click.IntRange(1), default=100, help="Number of questions.")
 @click.option("-o", "--out", type=files.OutputFile(*files.TABLES), help="CSV file to write; printed if not given.")
 @options.entry("--strategy", registry.STRATEGIES, "How questions are chosen.", default="auto")
 @click.option(
@@ -30,9 +30,9 @@ from nearer.cli.output import Say, command
     help="Objects beside those of the answers: how many in all, or a table with the column label.",
 )  # fmt: skip
 @click.option("--exclude", metavar="LABEL,...", help="Objects not to ask about.")
-@click.option("--pending", type=click.Path(), help="CSV file of questions in flight, as this command writes them.")
+@click.option("--pending", type=click.Path(), help="CSV file of questions being asked, as this command writes it.")
 @options.ASK
-@click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Of the map.")
+@click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Dimensions of the map.")
 @options.RANDOM_STATE
 @options.FORCE
 @inputs.reading_options
