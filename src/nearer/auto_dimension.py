@@ -6,7 +6,7 @@ dimension, and noise hardly distorts its maps, so a further dimension helps only
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from nearer.data import Comparisons, renumbered
 from nearer.data.splits import first_rows, question_of_rows
 from nearer.data.validate import take
 from nearer.losses import SoftplusLoss
-from nearer.metrics import AnswerLaw, fit_answer_law, log_ratio
+from nearer.metrics import fit_answer_law, log_ratio
 from nearer.objective import LocalObjective
 from nearer.solvers.guide import main_axes
 from nearer.solvers.lbfgs import Descent, descend
@@ -64,7 +64,6 @@ class Evidence:
     dims: np.ndarray  # int (m,), ascending
     chosen: int
     better: np.ndarray  # (m, m), gain of log-likelihood of dims[column] over dims[row], in standard errors
-    laws: Sequence[AnswerLaw]  # for each dimension, how held-out answers follow from its maps
 
     @property
     def place(self) -> int:
@@ -91,7 +90,7 @@ def weigh(dims: np.ndarray, ratios: np.ndarray, units: np.ndarray, weights: np.n
     right = np.array([np.average(ratio > 0, weights=weights) for ratio in ratios])
     beats = (better > _BETTER) & (right[None, :] > right[:, None])
     beaten = np.array([beats[k, k + 1 :].any() for k in range(len(dims))])
-    return Evidence(np.asarray(dims), int(dims[int(np.argmin(beaten))]), better, laws)
+    return Evidence(np.asarray(dims), int(dims[int(np.argmin(beaten))]), better)
 
 
 def _standard_errors(gain: np.ndarray) -> float:

@@ -22,18 +22,18 @@ from nearer.reports.sentences import (
     fit_sentences,
     headline,
     interval,
-    judgement_lines,
     map_sentence,
     people_sentences,
     percent,
     points,
     reliability_sentence,
+    score_lines,
     scores_line,
     violations_sentence,
 )
 from nearer.selection import Evaluation
 from nearer.selection.dimension import selection_of
-from nearer.selection.evaluate import Judgement
+from nearer.selection.evaluate import MapScore
 
 
 @pytest.mark.parametrize(
@@ -298,10 +298,10 @@ HELD_OUT = {"held_out": 0.912, "held_out_low": 0.8842, "held_out_high": 0.9398, 
         (distances_sentence(0.0, 0.0, 0.0), "equally far (0 against 0 %"),
         (scores_line(Evaluation(0.99999, **HELD_OUT)), "over 99.9 % of the answers satisfied; 91.2 % of held-out"),
         (scores_line(Evaluation(0.99999, **HELD_OUT)), "(5-fold cross-validation, 95 % interval 88.4 to 94.0 %)"),
-        (judgement_lines(Judgement(1.0, 1, 1)), "100 % satisfied: 1 of 1 comparison"),
-        (judgement_lines(Judgement(0.875, 3, 2, 1600.0, 1400.0, True)), "1,400 of 1,600 answers, the votes on 3"),
-        (judgement_lines(Judgement(0.75, 3, 2, 2.0, 1.5, False)), "1.5 of 2.0 by weight, 2 of 3 comparisons"),
-        (judgement_lines(Judgement(1.0, 3, 3, None, None, None, "ste", 0.25, 0.03)), "log-loss 0.2500"),
+        (score_lines(MapScore(1.0, 1, 1)), "100 % satisfied: 1 of 1 comparison"),
+        (score_lines(MapScore(0.875, 3, 2, 1600.0, 1400.0, True)), "1,400 of 1,600 answers, the votes on 3"),
+        (score_lines(MapScore(0.75, 3, 2, 2.0, 1.5, False)), "1.5 of 2.0 by weight, 2 of 3 comparisons"),
+        (score_lines(MapScore(1.0, 3, 3, None, None, None, "ste", 0.25, 0.03)), "log-loss 0.2500"),
         (reliability_sentence([0.9, 0.1, 0.0]), "3 people seems to guess; 1 do so more often than not"),
     ],
 )

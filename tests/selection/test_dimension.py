@@ -12,10 +12,9 @@ from nearer import GNMDS, TSTE, Comparisons, OrdinalEmbedding
 from nearer.auto_dimension import Evidence, choose_components, weigh
 from nearer.data.splits import questions_of
 from nearer.datasets import make_comparisons, make_points
-from nearer.metrics import AnswerLaw
 from nearer.refits import at_random, fit_best, simulated, template
 from nearer.selection import cross_validate_dimensions
-from nearer.selection.dimension import _as_of_all, judge_dimension
+from nearer.selection.dimension import _as_of_all, conclude
 
 
 def noisy(n, d, n_comparisons, seed=0, noise=0.1):
@@ -28,39 +27,39 @@ def evidence(better, chosen):
     table = np.zeros((len(better), len(better)))
     table[:, chosen - 1] = better
     table[chosen - 1, :] = -better
-    return Evidence(np.arange(1, len(better) + 1), chosen, table, [AnswerLaw(1.0, 0.0)] * len(better))
+    return Evidence(np.arange(1, len(better) + 1), chosen, table)
 
 
-def judge(better, chosen, accuracy=0.8, n_answers=10_000):
+def concluded(better, chosen, accuracy=0.8, n_answers=10_000):
     found = None if better is None else evidence(better, chosen)
     dims = np.array([chosen]) if found is None else found.dims
     table = np.full((5, len(dims)), accuracy) + np.linspace(-0.01, 0.01, 5)[:, None]
-    return judge_dimension(dims, np.stack([table] * 2), found, n_objects=20, n_answers=n_answers)
+    return conclude(dims, np.stack([table] * 2), found, n_objects=20, n_answers=n_answers)
 
 
 def test_it_is_decisive_where_smaller_and_larger_dimensions_are_ruled_out():
-    found = judge([9.0, 0.0, 4.0, 5.0], 2)
+    found = concluded([9.0, 0.0, 4.0, 5.0], 2)
     assert found.decisive
     assert found.candidates == (2,)
     assert found.verdict.startswith("2 dimensions: 80.0%")
 
 
 def test_it_says_which_dimensions_are_left_and_why():
-    close = judge([9.0, 1.5, 0.0, 4.0], 3)
+    close = concluded([9.0, 1.5, 0.0, 4.0], 3)
     assert (close.decisive, close.candidates) == (False, (2, 3))
     assert close.verdict.startswith("2 or 3 dimensions, 3 if in doubt (80.0%")
     assert "2 predicts almost as well as 3" in close.verdict
-    more = judge([9.0, 0.0, 2.0, 5.0], 2)
+    more = concluded([9.0, 0.0, 2.0, 5.0], 2)
     assert more.candidates == (2, 3)
     assert "3 does not predict clearly worse than 2" in more.verdict
-    few = judge([9.0, 0.0, 4.0, 5.0], 2, n_answers=500)
+    few = concluded([9.0, 0.0, 4.0, 5.0], 2, n_answers=500)
     assert few.candidates == (2, 3)
     assert "500 answers about 20 objects is too small to see more than 2 dimensions (about 519 needed)" in few.verdict
-    edge = judge([9.0, 9.0, 0.0], 3)
+    edge = concluded([9.0, 9.0, 0.0], 3)
     assert edge.verdict.startswith("the answers do not determine the dimension: the largest dimension tried, 3, is")
-    coin = judge([9.0, 0.0, 4.0], 2, accuracy=0.5)
+    coin = concluded([9.0, 0.0, 4.0], 2, accuracy=0.5)
     assert "no better than a coin" in coin.verdict
-    assert "only one dimension was tried" in judge(None, 2).verdict
+    assert "only one dimension was tried" in concluded(None, 2).verdict
 
 
 def test_a_larger_dimension_has_to_make_answers_likelier_and_satisfy_more_of_them():

@@ -14,7 +14,7 @@ from nearer import Comparisons, OrdinalEmbedding
 from nearer.metrics import calibration, log_loss
 from nearer.reports import Report, describe
 from nearer.selection import Evaluation, cross_validate_dimensions, evaluate
-from nearer.selection.evaluate import calibrate, figures_of, judge
+from nearer.selection.evaluate import calibrate, figures_of, score_map
 from nearer.selection.thresholds import default_folds
 from nearer.warning_types import InputWarning
 
@@ -116,7 +116,7 @@ def test_what_is_satisfied_and_what_is_contradicted_make_up_all_answers(model, a
     contradicted = made.violations.n_violated / made.violations.n_comparisons
     assert contradicted + found.training == pytest.approx(1)
     assert made.violations.n_comparisons == found.check.n_answers == votes.weights.sum()
-    assert judge(model, votes).weight_satisfied == made.violations.n_comparisons - made.violations.n_violated
+    assert score_map(model, votes).weight_satisfied == made.violations.n_comparisons - made.violations.n_violated
     assert made.subtitle.startswith(f"{votes.weights.sum():,.0f} answers to ")
 
 
@@ -168,7 +168,7 @@ def test_resamples_are_by_participant_where_these_are_known(model, answers):
 
 
 def test_judgement(model, answers):
-    found = judge(model, answers)
+    found = score_map(model, answers)
     assert found.accuracy == model.score(answers)
     assert found.n_satisfied == model.predict(answers).sum()
     assert found.log_loss == log_loss(model.embedding_, answers, model.loss_)
@@ -176,5 +176,5 @@ def test_judgement(model, answers):
     np.testing.assert_array_equal(
         calibrate(model, answers).count, calibration(model.embedding_, answers, model.loss_).count
     )
-    without = judge(OrdinalEmbedding(2, loss="soe", random_state=0).fit(answers), answers)
+    without = score_map(OrdinalEmbedding(2, loss="soe", random_state=0).fit(answers), answers)
     assert set(without.to_dict()) == {"accuracy", "n_comparisons", "n_satisfied"}

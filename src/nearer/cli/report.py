@@ -19,7 +19,7 @@ from nearer.cli.output import Say, command
 )
 @options.MAP
 @click.option("-o", "--out", required=True, type=files.OutputFile(*registry.PAGES), help="HTML file to write.")
-@click.option("--file", type=click.Path(), help="Answers to judge the map by, if it was saved without its own.")
+@click.option("--file", type=click.Path(), help="Answers to evaluate the map on, if it was saved without its own.")
 @options.IMAGES
 @options.GROUPS
 @click.option("--title", help="Heading of the report.  [default: as before]")

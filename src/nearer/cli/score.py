@@ -21,10 +21,10 @@ def score_command(say: Say, map_path: str, file: str, loss: str | None, reading:
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv). For a loss with a model of
     the answers, also how well it predicts them: log-loss, and the expected error of its probabilities.
     """
-    from nearer.reports.sentences import judgement_lines
-    from nearer.selection.evaluate import judge
+    from nearer.reports.sentences import score_lines
+    from nearer.selection.evaluate import score_map
 
     model = inputs.open_map(map_path, loss)
     comparisons, facts = inputs.read_for_map(say, file, reading, model)
-    found = judge(model, comparisons)
-    say.result(found.to_dict() | {"input": facts}, judgement_lines(found))
+    found = score_map(model, comparisons)
+    say.result(found.to_dict() | {"input": facts}, score_lines(found))

@@ -297,7 +297,7 @@ class IndividualEmbedding(BaseEstimator):
         start = start @ _axes_of_people(problem, start)
         # L-BFGS-B calls BLAS for matrices of a few rows, where its threads take many times as long as one.
         with threadpool_limits(1, user_api="blas"):
-            self.choice_ = self._judge(data, units, loss, start, rng) if given == "auto" else []
+            self.choice_ = self._compare_spreads(data, units, loss, start, rng) if given == "auto" else []
             self.spread_ = min(self.choice_, key=lambda tried: tried.loss).spread if self.choice_ else float(given)
             if self.spread_ > 0.0:
                 points, weights, n_iter = problem.solve(start, ones, self.spread_, self.max_iter, self.tol)
@@ -314,7 +314,7 @@ class IndividualEmbedding(BaseEstimator):
         self.n_objects_, self.n_features_in_ = data.n_objects, data.index.shape[1]
         return self
 
-    def _judge(
+    def _compare_spreads(
         self, data: Comparisons, units: Coded, loss: Loss, start: np.ndarray, rng: np.random.Generator
     ) -> list[SpreadChoice]:
         """Held-out performance of ascending spreads, until it gets worse twice; every fold has part of each person."""

@@ -11,7 +11,7 @@ from nearer.selection.thresholds import CLEAR, WORTHWHILE
 
 if TYPE_CHECKING:
     from nearer.selection import DimensionSelection, Evaluation
-    from nearer.selection.evaluate import Judgement
+    from nearer.selection.evaluate import MapScore
 
 
 def percent(fraction: float) -> str:
@@ -197,7 +197,7 @@ def scores_line(found: Evaluation) -> str:
     return "; ".join(parts)
 
 
-def judgement_lines(found: Judgement) -> str:
+def score_lines(found: MapScore) -> str:
     """How well a map satisfies some answers, in a line or two."""
     rows = counted(found.n_comparisons, "comparison")
     of = f"{found.n_satisfied:,} of {rows}"

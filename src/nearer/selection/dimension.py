@@ -160,10 +160,10 @@ def cross_validate_dimensions(
         rows = np.concatenate(tested)
         evidence = weigh(tried, np.concatenate(results, axis=1), units.codes[rows], take(data.weights, rows))
     n_answers = min(train.n_answers for train in trains)
-    return judge_dimension(tried, table, evidence, n_objects=int(data.seen.sum()), n_answers=n_answers)
+    return conclude(tried, table, evidence, n_objects=int(data.seen.sum()), n_answers=n_answers)
 
 
-def judge_dimension(
+def conclude(
     dims: np.ndarray, table: np.ndarray, evidence: Evidence | None, *, n_objects: int, n_answers: float
 ) -> DimensionSelection:
     """Find the dimensions that the answers do not rule out, and why.

@@ -258,7 +258,7 @@ def _held_out(found: DimensionSelection, n_components: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class MapScore:
     """How well a map satisfies some answers; None for what is not known."""
 
     accuracy: float  # fraction satisfied, by weight
@@ -276,7 +276,7 @@ class Judgement:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-def judge(model: OrdinalEmbedding, comparisons: Any) -> Judgement:
+def score_map(model: OrdinalEmbedding, comparisons: Any) -> MapScore:
     """Evaluate a map on answers: how many it satisfies, and how well its loss (if any) predicts them."""
     data = model.comparisons_on_map(comparisons)
     embedding = filled(model.embedding_, data.n_objects)
@@ -291,7 +291,7 @@ def judge(model: OrdinalEmbedding, comparisons: Any) -> Judgement:
     if loss is not None and loss.has_model:
         known |= {"loss": loss.name, "log_loss": log_loss(embedding, data, loss)}
         known["calibration_error"] = calibration(embedding, data, loss).ece
-    return Judgement(model.score(data), len(data), int(satisfied.sum()), **known)
+    return MapScore(model.score(data), len(data), int(satisfied.sum()), **known)
 
 
 def calibrate(model: OrdinalEmbedding, comparisons: Any) -> Calibration:
