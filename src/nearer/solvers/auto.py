@@ -15,12 +15,12 @@ from nearer.solvers.penalty import Ridge, choose_penalty, penalty_is_needed
 from nearer.solvers.sgd import AdaGrad
 from nearer.solvers.solver import Solver
 from nearer.solvers.state import Progress, State
+from nearer.solvers.tuned import PENALTY
 
 __all__ = ["Auto"]
 
 _SAMPLED = "subset", "value_at_zero", "adagrad_pass"  # methods that stages 1 and 2 need
 _MOST_HALVINGS = 64
-_KEPT = 0.1  # fraction of the penalty of a single batch that a loss with a kink keeps
 
 
 @dataclass
@@ -250,7 +250,7 @@ class Auto(Solver):
             size, least = size / self.growth, self.first_batch * unknowns
         if not sizes and guide is None:
             if kinked and self.penalty is None:
-                penalty = _KEPT * self.shrinkage
+                penalty = PENALTY.kept * self.shrinkage
             return [Stage(n, True, self.shrinkage, self.batch_tol), Stage(n, False, penalty, self.tol)]
         done = 0 if guide is None else guide.n_comparisons
         stages = [Stage(size, True, 0.0, self.batch_tol) for size in sizes if size > done]

@@ -12,28 +12,9 @@ from nearer.objective import Objective, offers
 from nearer.solvers.lbfgs import Descent, descend
 from nearer.solvers.sgd import adaptive_start
 from nearer.solvers.state import Progress, State, no_progress
+from nearer.solvers.tuned import GUIDE
 
 __all__ = ["guided_start", "main_axes", "sample_for_guide"]
-
-# Sample size per object (larger in 1-D, where local minima are worst), or per coordinate if that exceeds memory.
-_PER_OBJECT, _FOR_A_LINE, _PER_COORDINATE = 100, 400, 20
-_PASSES = 2.0
-# A stage ends when this number of iterations gains less than this fraction of the objective at zero.
-_TOL, _LOOSE = 1e-3, 1e-2
-_PATIENCE, _IN_HASTE, _BRIEFLY = 5, 3, 2
-# 2-D: extra dimensions of each softplus warm start, further ones up to a number of comparisons. 3-D maps seldom get
-# stuck, so their guide is cheap: the better of two, from a number of comparisons per object.
-_FLAT, _FLAT_TOO, _FOR_FLAT_TOO = (1, 2, 1), (2, 1), 3000
-_DEEP, _FOR_DEEP = (1, 1), 40
-# 1-D: initial orders are projections and angular unrollings of a 2-D map. The best are descended, then reordered over a
-# number of candidate positions, fewer lines in each round: first on a sample (constant + per object), then on all.
-_SIDES, _CUTS = 8, 8
-_SEEN, _LEFT, _LEFT_ON_ALL, _PLACES = 8, (5, 3), (3, 2, 1), 23
-_FOR_ORDER, _FOR_ORDER_PER_OBJECT = 4000, 20
-_SHUFFLES, _FOR_SHUFFLES = 16, 40_000  # moves of blocks of neighbours: at most, and comparisons in total
-_SMOOTHING = 1.0
-_MOST_SCALINGS = 30
-_MOST_ITERATIONS = 100  # of a descent in one call, which cannot be interrupted
 
 _NEEDS = "subset", "smoothed", "with_loss", "best_places", "descend"
 
@@ -43,7 +24,7 @@ _Found = tuple[float, np.ndarray]  # the value of a map, and the map
 def sample_for_guide(objective: Objective, rng: np.random.Generator) -> Objective | None:
     """A random sample of the comparisons, held in memory (all of them if they are few); None if it would not fit."""
     d = objective.n_components
-    for per_object in (_PER_OBJECT if d > 1 else _FOR_A_LINE, _PER_COORDINATE * d):
+    for per_object in (GUIDE.per_object if d > 1 else GUIDE.per_object_1d, GUIDE.per_coordinate * d):
         size = min(per_object * objective.n_objects, objective.n_comparisons)
         whole = size == objective.n_comparisons and offers(objective, *_NEEDS)
         part = objective if whole else objective.subset(size, rng)
@@ -63,31 +44,33 @@ def guided_start(
     """
     d = part.n_components
     guide = _Guide(rng, progress, d)
-    smooth = part.smoothed(_SMOOTHING)
+    smooth = part.smoothed(GUIDE.smoothing)
     if d == 1:
-        wide = guide.wide_map(part, np.column_stack([X, rng.normal(size=len(X))]), _TOL, _PATIENCE)
+        wide = guide.wide_map(part, np.column_stack([X, rng.normal(size=len(X))]), GUIDE.tol, GUIDE.patience)
         return guide.arrived(_best_line(guide, smooth, main_axes(wide, 2)))
     few = part
-    if d > 2 and _FOR_DEEP * part.n_objects < part.n_comparisons:
-        few = part.subset(_FOR_DEEP * part.n_objects, rng)
+    if d > 2 and GUIDE.per_object_3d * part.n_objects < part.n_comparisons:
+        few = part.subset(GUIDE.per_object_3d * part.n_objects, rng)
     narrow = part.with_loss(SoftplusLoss(), d)
     begun: list[_Found] = []
     found: list[_Found] = []
-    spares: tuple[int, ...] = _DEEP
+    spares: tuple[int, ...] = GUIDE.extra_3d
     if d == 2:
-        spares = _FLAT + _FLAT_TOO if part.n_comparisons <= _FOR_FLAT_TOO else _FLAT
+        spares = GUIDE.extra_2d + GUIDE.extra_2d_few if part.n_comparisons <= GUIDE.few_2d else GUIDE.extra_2d
     for spare in spares:
         Y = np.column_stack([X if not begun else rng.normal(size=X.shape), rng.normal(size=(len(X), spare))])
-        Y = guide.wide_map(few, Y, _LOOSE, _IN_HASTE)
-        begun.append(guide.descent(narrow, main_axes(Y, d), _TOL if d == 2 else _LOOSE, _IN_HASTE))
+        Y = guide.wide_map(few, Y, GUIDE.loose_tol, GUIDE.short_patience)
+        begun.append(
+            guide.descent(narrow, main_axes(Y, d), GUIDE.tol if d == 2 else GUIDE.loose_tol, GUIDE.short_patience)
+        )
     for _, Y in begun if d == 2 else _best(begun, 1):
         Y, _, tries = _best_scale(smooth, Y)
         guide.work += tries * part.n_comparisons
-        found.append(guide.descent(smooth, Y, _TOL, _IN_HASTE))
+        found.append(guide.descent(smooth, Y, GUIDE.tol, GUIDE.short_patience))
     if d == 2:
         seed = int(rng.integers(2**63))
         Y = guide.warm_up(smooth, rng.normal(size=X.shape), seed)
-        found.append(guide.descent(smooth, Y, _TOL, _IN_HASTE))
+        found.append(guide.descent(smooth, Y, GUIDE.tol, GUIDE.short_patience))
     return guide.arrived(_best(found, 1)[0])
 
 
@@ -101,14 +84,14 @@ class _Guide:
     work: int = 0
 
     def warm_up(self, part: Objective, X: np.ndarray, seed: int) -> np.ndarray:
-        return self._ended(adaptive_start(part, X, _PASSES, 1.0, seed, self._show))[1]
+        return self._ended(adaptive_start(part, X, GUIDE.warm_up, 1.0, seed, self._show))[1]
 
     def descent(self, part: Objective, X: np.ndarray, tol: float, patience: int) -> _Found:
         """L-BFGS, in one compiled call for small problems, where the loop would cost more than its work."""
         unit = part.value_at_zero()
         if not part.pays_in_one_call:
             return self._ended(descend(part, X, Descent(tol=tol, patience=patience, unit=unit), self._show))
-        X, value, evaluations = part.descend(X, tol * unit, patience, _MOST_ITERATIONS)
+        X, value, evaluations = part.descend(X, tol * unit, patience, GUIDE.max_iterations)
         state = State(X, value, evaluations * part.n_comparisons)
         self._show(state)
         return self._ended(state)
@@ -140,7 +123,7 @@ def _best_line(guide: _Guide, part: Objective, Y: np.ndarray) -> _Found:
     finally, blocks of neighbours are moved.
     """
     rng = guide.rng
-    count = min(_FOR_ORDER + _FOR_ORDER_PER_OBJECT * part.n_objects, part.n_comparisons)
+    count = min(GUIDE.order_sample + GUIDE.order_sample_per_object * part.n_objects, part.n_comparisons)
     few = part if count == part.n_comparisons else part.subset(count, rng)
     lines = _lines(Y)
     X, _, tries = _best_scale(few, lines[0])
@@ -152,22 +135,24 @@ def _best_line(guide: _Guide, part: Objective, Y: np.ndarray) -> _Found:
         """Move each object to the best gap between others or beyond the ends, then descend."""
         line = np.sort(X, axis=0)
         gaps = 0.5 * (line[1:] + line[:-1])
-        if len(gaps) > _PLACES - 2:
-            gaps = gaps[np.linspace(0, len(gaps) - 1, _PLACES - 2).round().astype(int)]
+        if len(gaps) > GUIDE.positions - 2:
+            gaps = gaps[np.linspace(0, len(gaps) - 1, GUIDE.positions - 2).round().astype(int)]
         beyond = 2.0 * (line[-1:] - line[:1]) / len(X)
         places = np.concatenate([line[:1] - beyond, gaps, line[-1:] + beyond])
-        X = on.best_places(X, places, rng.permutation(len(X)), _TOL * on.value_at_zero() / len(X))[0]
-        guide.work += on.n_columns * _PLACES * on.n_comparisons
+        X = on.best_places(X, places, rng.permutation(len(X)), GUIDE.tol * on.value_at_zero() / len(X))[0]
+        guide.work += on.n_columns * GUIDE.positions * on.n_comparisons
         return guide.descent(on, X, tol, patience)
 
-    best = _best([(few.value(X), X) for X in lines], _SEEN)
-    found = [guide.descent(few, X, _LOOSE, _BRIEFLY) for _, X in best]
-    for on, rounds, tol, patience in ((few, _LEFT, _LOOSE, _BRIEFLY), (part, _LEFT_ON_ALL, _TOL, _IN_HASTE)):
+    best = _best([(few.value(X), X) for X in lines], GUIDE.descended)
+    found = [guide.descent(few, X, GUIDE.loose_tol, GUIDE.shortest_patience) for _, X in best]
+    on_sample = few, GUIDE.kept_on_sample, GUIDE.loose_tol, GUIDE.shortest_patience
+    on_all = part, GUIDE.kept_on_all, GUIDE.tol, GUIDE.short_patience
+    for on, rounds, tol, patience in (on_sample, on_all):
         for left in rounds:
             found = [in_better_order(on, X, tol, patience) for _, X in _best(found, left)]
     best = _best(found, 1)
-    for _ in range(min(_SHUFFLES, _FOR_SHUFFLES // part.n_comparisons)):
-        best.append(in_better_order(part, _shuffled(best[0][1], rng), _TOL, _BRIEFLY))
+    for _ in range(min(GUIDE.block_moves, GUIDE.block_comparisons // part.n_comparisons)):
+        best.append(in_better_order(part, _shuffled(best[0][1], rng), GUIDE.tol, GUIDE.shortest_patience))
         best = _best(best, 1)
     return best[0]
 
@@ -179,9 +164,9 @@ def _best(found: list[_Found], count: int) -> list[_Found]:
 
 def _lines(Y: np.ndarray) -> list[np.ndarray]:
     """1-D maps (n, 1) from a 2-D map (n, 2): projections, the first axis first, and angles around the centre."""
-    sides = np.pi * np.arange(_SIDES) / _SIDES
+    sides = np.pi * np.arange(GUIDE.projections) / GUIDE.projections
     angle = np.arctan2(Y[:, 1], Y[:, 0])
-    cuts = 2.0 * np.pi * np.arange(_CUTS) / _CUTS
+    cuts = 2.0 * np.pi * np.arange(GUIDE.angles) / GUIDE.angles
     lines = [Y @ [math.cos(side), math.sin(side)] for side in sides] + [(angle - cut) % (2.0 * np.pi) for cut in cuts]
     return [(line - line.mean())[:, None] for line in lines]
 
@@ -212,10 +197,10 @@ def main_axes(X: np.ndarray, d: int) -> np.ndarray:
 
 def _best_scale(objective: Objective, X: np.ndarray) -> tuple[np.ndarray, float, int]:
     """X halved or doubled while that lowers the objective, because losses differ in scale; its value; evaluations."""
-    value, tries, least = objective.value(X), 1, _TOL * objective.value_at_zero()
+    value, tries, least = objective.value(X), 1, GUIDE.tol * objective.value_at_zero()
     for factor in (0.5, 2.0):
         before = value
-        while tries < _MOST_SCALINGS:
+        while tries < GUIDE.max_scalings:
             tries += 1
             scaled = objective.value(factor * X)
             if not scaled < value - least:

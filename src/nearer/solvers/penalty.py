@@ -11,15 +11,9 @@ import numpy as np
 from nearer.solvers.lbfgs import Descent, descend
 from nearer.solvers.sgd import adaptive_start
 from nearer.solvers.state import Progress, State
+from nearer.solvers.tuned import PENALTY
 
 __all__ = ["Ridge", "choose_penalty", "penalty_is_needed"]
-
-_LEAST_TO_SPLIT, _VERY_FEW = 50, 1000  # least comparisons; for a heavy-tailed loss, which seldom needs one, the second
-_HELD_OUT, _OF_VERY_FEW = 0.1, 0.2  # fraction held out
-_ENOUGH_HELD_OUT, _MOST_SPLITS = 500, 5  # splits are repeated until this number is held out in total
-_PENALTIES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-_FIRST = 3  # where the search begins
-_BY_CHANCE = 1.0  # standard errors
 
 
 class Ridge:
@@ -37,7 +31,7 @@ class Ridge:
 
 def penalty_is_needed(objective: Any, few: float) -> bool:
     """Whether there are fewer than `few` comparisons per coordinate, but enough to hold some out."""
-    least = _VERY_FEW if objective.loss.heavy_tailed else _LEAST_TO_SPLIT
+    least = PENALTY.few if objective.loss.heavy_tailed else PENALTY.min_comparisons
     return least <= objective.n_comparisons < few * objective.n_objects * objective.n_components
 
 
@@ -63,7 +57,7 @@ class _Search:
         """Held-out error for a penalty, and the maps found; `maps` has the start for each part."""
         found, errors = [], []
         for (training, held_out), X in zip(self.parts, maps):
-            state = descend(Ridge(training, _PENALTIES[place]), X, self.descent, self.report)
+            state = descend(Ridge(training, PENALTY.grid[place]), X, self.descent, self.report)
             self.work += state.n_gradients
             found.append(state.X)
             errors.append(held_out.error(state.X))
@@ -88,8 +82,8 @@ def choose_penalty(
     more than a standard error). `warm_up` is the number of passes and the step of AdaGrad.
     """
     n = objective.n_comparisons
-    share = _HELD_OUT if n >= _VERY_FEW else _OF_VERY_FEW
-    splits = min(math.ceil(_ENOUGH_HELD_OUT / (share * n)), _MOST_SPLITS)
+    share = PENALTY.held_out if n >= PENALTY.few else PENALTY.held_out_of_few
+    splits = min(math.ceil(PENALTY.enough_held_out / (share * n)), PENALTY.max_splits)
     parted = [objective.split(share, rng) for _ in range(splits)]
     times = f"{splits} x " if splits > 1 else ""
     note = f"AdaGrad, {warm_up[0]:g} passes over {times}{parted[0][0].n_comparisons:,} comparisons; "
@@ -104,30 +98,30 @@ def choose_penalty(
             search.work += state.n_gradients
             start = state.X
         maps.append(start)
-    lowest, first = search.tried(_FIRST, maps)
-    chosen, best = _FIRST, first
+    lowest, first = search.tried(PENALTY.first, maps)
+    chosen, best = PENALTY.first, first
     n_held_out = sum(held_out.n_comparisons for _, held_out in parted)
 
     def by_chance() -> float:
-        return _BY_CHANCE * math.sqrt(lowest * (1.0 - lowest) / min(n_held_out, n))
+        return PENALTY.by_chance * math.sqrt(lowest * (1.0 - lowest) / min(n_held_out, n))
 
     maps = first
-    for stronger in range(_FIRST + 1, len(_PENALTIES)):
+    for stronger in range(PENALTY.first + 1, len(PENALTY.grid)):
         error, maps = search.tried(stronger, maps)
         if error < lowest:
             chosen, best, lowest = stronger, maps, error
         elif not error <= lowest + by_chance():
             break
     heavy = objective.loss.heavy_tailed
-    if chosen == _FIRST or heavy:
+    if chosen == PENALTY.first or heavy:
         maps = first
         worse = by_chance() if heavy else 0.0
-        for weaker in range(_FIRST - 1, -1, -1):
+        for weaker in range(PENALTY.first - 1, -1, -1):
             error, maps = search.tried(weaker, maps)
             if not error <= lowest + worse:
                 break
             chosen, lowest = weaker, min(error, lowest)
     # Continue from the more strongly regularised map; the others overfit the training part.
-    search.note += f"penalty {_PENALTIES[chosen]:g} chosen by {times}{parted[0][1].n_comparisons:,} held out; "
+    search.note += f"penalty {PENALTY.grid[chosen]:g} chosen by {times}{parted[0][1].n_comparisons:,} held out; "
     search.reached(best[0], eased[0][0].value(best[0]), lowest)
-    return _PENALTIES[chosen], best[0], search.note, search.work
+    return PENALTY.grid[chosen], best[0], search.note, search.work

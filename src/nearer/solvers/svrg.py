@@ -14,10 +14,9 @@ from nearer.solvers.sgd import AdaGrad
 from nearer.solvers.solver import Solver
 from nearer.solvers.state import Progress, State
 from nearer.solvers.step_sizes import Change, Constant, StepSize, as_rule, curvature_along_gradient
+from nearer.solvers.tuned import WARM_UP
 
 __all__ = ["SVRG"]
-
-_WARM_STEP, _WARM_DAMPING = 2.0, 20.0  # chosen on data like that of the paper's Table 1, for three losses
 
 
 @dataclass
@@ -114,7 +113,7 @@ class SVRG(Solver):
 
     @property
     def _adagrad(self) -> AdaGrad:
-        return AdaGrad(self.warm_up, _WARM_STEP, _WARM_DAMPING)
+        return AdaGrad(self.warm_up, WARM_UP.step, WARM_UP.damping)
 
     def _begin(self, objective: Any, X: np.ndarray, work: int, rng: np.random.Generator) -> State:
         """State at the first snapshot."""
