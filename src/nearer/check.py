@@ -220,7 +220,7 @@ def check(comparisons: Comparisons, n_components: int | None = None) -> CheckRes
         participants=agreement_with_others(comparisons, member, side, counts),
         n_adaptive=0 if blind is None else round(shares_of_answers(comparisons)[~blind].sum()),
         answers_are_rows=len(distinct(answer)) == len(answer),
-        n_attention_checks=int(answers.is_check().sum()),
+        n_attention_checks=answers.n_checks,
         n_attention_failed=int(failed),
     )
 
@@ -349,7 +349,6 @@ def _pairs(index: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _counts(pair: np.ndarray, n_pairs: int) -> np.ndarray:
-    """How often each pair is the near one and the far one, int (2, n_pairs)."""
     return np.stack([np.bincount(ends, minlength=n_pairs) for ends in pair])
 
 

@@ -83,6 +83,11 @@ class Answers:
         """Number of answers: entries, or votes where entries stand for several."""
         return float(self.n if self.votes is None else self.votes.sum())
 
+    @property
+    def n_checks(self) -> int:
+        """Number of attention checks."""
+        return int(self.is_check().sum())
+
     def is_check(self) -> np.ndarray:
         """Which entries are attention checks: bool, shape (n,)."""
         return np.zeros(self.n, dtype=bool) if self.catch is None else self.catch

@@ -51,7 +51,6 @@ class Column:
         return marked | np.isnan(self.cells) if self.cells.dtype.kind == "f" else marked
 
     def among(self, texts: Sequence[str]) -> np.ndarray:
-        """Mark the cells whose text, in small letters, is one of some."""
         if not self.is_text:
             return np.zeros(len(self), bool)
         import pyarrow as pa
@@ -97,7 +96,6 @@ class Column:
         return Column(self.cells[rows], self.values)
 
     def cell(self, row: int) -> Any:
-        """Give one cell as a Python value, None if it is empty."""
         value = self.cells[row].item()
         if self.is_text:
             return None if value < 0 else self.values[value].as_py()
@@ -419,7 +417,6 @@ class Coded:
         return Coded(np.zeros(n_rows, np.int32), np.array([name] if n_rows else [], dtype=object))
 
     def each(self) -> np.ndarray:
-        """The name for every row, shape (n,)."""
         return frozen(self.names[self.codes])
 
     def __getitem__(self, rows: Any) -> Coded:

@@ -43,7 +43,6 @@ def counted(count: float, noun: str, plural: str = "") -> str:
 
 
 def first_of(count: int, what: str) -> str:
-    """How many faults there are in all, said after the first."""
     return f" (first of {count:,} {what})" if count > 1 else ""
 
 

@@ -61,7 +61,6 @@ def _rank(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def answer_of_rows(comparisons: Comparisons) -> np.ndarray:
-    """The answer that each comparison comes from, int (N,): its entry in `Comparisons.answers`."""
     return np.arange(len(comparisons)) if comparisons.answer is None else comparisons.answer
 
 

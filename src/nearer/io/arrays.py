@@ -19,7 +19,6 @@ from nearer.tables.table import MemoryTable
 
 
 def open_numpy(path: str, *, sheet: str | None = None) -> MemoryTable:
-    """Open a .npy array (memory-mapped) or the arrays of a .npz archive; `sheet` names one of these."""
     try:
         loaded: Any = np.load(path, mmap_mode="r", allow_pickle=False)
         if isinstance(loaded, np.ndarray):

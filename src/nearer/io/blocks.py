@@ -35,8 +35,6 @@ _NOT_KEPT = tuple(role for role in OPTIONAL if role not in ("participant", "weig
 
 @dataclass(frozen=True)
 class Counts:
-    """What blocks give; names as written."""
-
     n_comparisons: int = 0
     weight: float = 0.0  # of all of them
     width: int = 0  # 3 or 4, 0 if there are none
@@ -72,16 +70,15 @@ def count_block(table: Table, plans: Sequence[Plan]) -> Counts:
 
 def _counts(found: Decoded, plan: Plan) -> Counts:
     made = Comparisons.from_parts(found.parts())
-    checks = int(made.answers.is_check().sum())
+    checks = made.answers.n_checks
     dropped = join_dropped(found.dropped, {reason: (count, "") for reason, count in made.dropped.items()})
     if not len(made):
         return Counts(names=found.names, n_checks=checks, dropped=dropped)
     seen = Coding(found.names.values.take(np.flatnonzero(made.seen)))
     who = made.answers.participant
-    names = [UNKNOWN] if who is None else who.names
-    people = Coding.of([column_of(names)]) if "participant" in plan.at else Coding.of([])
+    people = [column_of([UNKNOWN] if who is None else who.names)] if "participant" in plan.at else []
     return Counts(
-        len(made), total_weight(made), made.index.shape[1], found.names, seen, people, made.weights is not None,
+        len(made), total_weight(made), made.index.shape[1], found.names, seen, Coding.of(people), made.weights is not None,
         n_counting(made), made.n_answers, checks, dropped,
     )  # fmt: skip
 

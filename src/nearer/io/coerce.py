@@ -62,7 +62,6 @@ def _reported(result: ReadResult) -> Comparisons:
 
 
 def _read_beside(X: Any, y: Any, sample_weight: Any, n_objects: int | None) -> ReadResult:
-    """Read a table with answers and weights that were given next to it, as further columns."""
     table, layout = as_table(X), Layout()
     if y is None and sample_weight is None:
         return read_table(table, n_objects=n_objects)

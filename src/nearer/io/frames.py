@@ -17,12 +17,7 @@ def is_table(X: Any) -> bool:
     if named or _names_cells(type(X)) or (hasattr(X, "columns") and hasattr(X, "dtypes")):
         return True
     if isinstance(X, np.ndarray):
-        kind = X.dtype.kind
-        return (
-            X.dtype.names is not None
-            or kind in "UT"
-            or (kind == "O" and X.size > 0 and isinstance(np.asarray(X).flat[0], str))
-        )
+        return X.dtype.names is not None or (X.size > 0 and isinstance(np.asarray(X).flat[0], str))
     if not isinstance(X, Sequence) or isinstance(X, (str, bytes, memoryview)) or not X:
         return False
     if any(map(_names_cells, set(map(type, X)))):

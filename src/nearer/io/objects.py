@@ -38,8 +38,6 @@ class Cells:
 
 @dataclass(frozen=True)
 class ObjectTable:
-    """Objects, one in each row, and what is known of them."""
-
     cells: Cells
     columns: list[str]
     names_at: int | None  # the column of the names of objects

@@ -132,7 +132,6 @@ def open_parquet(path: str) -> ParquetTable:
 
 
 def open_row_groups(path: str, found: Sequence[RowGroups], left_out: Sequence[str] = ()) -> list[RowGroups]:
-    """Parquet files that were looked into, called `path` together; all must have the same columns."""
     found = [_with_folders(path, table) for table in found]
     first = found[0]
     for table in found:

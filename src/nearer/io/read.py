@@ -62,7 +62,7 @@ class ReadResult:
             "unused": list(self.unused), "notes": list(self.notes),
             "dropped": {reason: count for reason, (count, _) in self.dropped.items()},
             "n_comparisons": len(made), "n_answers": made.n_answers, "n_objects": int(made.n_objects),
-            "n_attention_checks": int(made.answers.is_check().sum()),
+            "n_attention_checks": made.answers.n_checks,
         }  # fmt: skip
 
 
@@ -138,7 +138,6 @@ def read_comparisons(
 
 
 def _in_memory(source: Any) -> Table:
-    """Wrap a table; a bare array of integers holds object numbers, by its width."""
     if isinstance(source, (np.ndarray, list)) and not np.ma.isMaskedArray(source) and not is_table(source):
         try:
             array = np.asarray(source)
@@ -163,7 +162,6 @@ def as_layouts(layout: Any, path: str | None = None) -> tuple[Layout, ...]:
 
 
 def layout_path(path: str) -> Path:
-    """The file of a layout next to a file: ``answers.layout.toml`` for ``answers.csv``."""
     name = Path(path).name
     while Path(name).suffix.lower() in (*_FORMAT_OF, *COMPRESSED, ".zip"):
         name = Path(name).stem
@@ -298,8 +296,8 @@ def read_table(
     comparisons = made[0] if len(made) == 1 else _joined(made)
     dropped = join_dropped(dropped, {reason: (count, "") for reason, count in comparisons.dropped.items()})
     if not len(comparisons) or (comparisons.weights is not None and not comparisons.weights.any()):
-        n_checks = int(comparisons.answers.is_check().sum())
-        raise FileFormatError(f"{table.name}: {nothing_left(dropped, n_checks, len(comparisons))}")
+        why = nothing_left(dropped, comparisons.answers.n_checks, len(comparisons))
+        raise FileFormatError(f"{table.name}: {why}")
     if comparisons.weights is not None:
         comparisons = comparisons.replaced(weights=check_weights(comparisons.weights, None))
     common = set.intersection(*({*plan.unused} for plan in plans))
@@ -315,7 +313,6 @@ def read_table(
 
 
 def _numbered(decoded: Decoded, objects: Objects) -> Decoded:
-    """The same with codes of its own names turned into numbers of objects."""
     if decoded.names is objects.names and objects.in_order:
         return decoded
     places = objects.numbers[objects.names.encode(decoded.names.as_column())]
@@ -356,8 +353,7 @@ def _understood(result: ReadResult, name: str) -> str:
     came = [repr(made)]
     if made.n_answers != len(made):
         came[0] = f"{counted(made.n_answers, 'answer')}: {came[0]}"
-    checks = int(made.answers.is_check().sum())
-    came += [counted(checks, "attention check")] if checks else []
+    came += [counted(made.answers.n_checks, "attention check")] if made.answers.n_checks else []
     came += dropped_lines(result.dropped)
     came += [f"not used: {listed(result.unused, 12)}"] if result.unused else []
     first = made.index[0] if made.labels is None else made.labels[made.index[0]]

@@ -204,7 +204,6 @@ def _find_delimiter(path: str, text: str, above: int) -> str:
 
 @contextlib.contextmanager
 def open_bytes(path: str) -> Iterator[IO[bytes]]:
-    """Open a file to read its bytes, decompressed if its ending says that it is compressed."""
     import pyarrow as pa
 
     try:

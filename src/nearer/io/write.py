@@ -99,7 +99,6 @@ def _arrays(comparisons: Comparisons) -> dict[str, np.ndarray]:
 
 
 def _blocks(columns: dict[str, tuple[np.ndarray, Any]]) -> Iterator[dict[str, list[Any]]]:
-    """Yield columns of Python values by name, a block of rows at a time; None for an empty cell."""
     for start in range(0, len(next(iter(columns.values()))[0]), _BLOCK):
         block = {}
         for name, (values, names) in columns.items():

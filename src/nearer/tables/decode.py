@@ -30,8 +30,6 @@ _TRUTH = dict.fromkeys(("yes", "y", "true", "1", "1.0"), 1) | dict.fromkeys(("no
 
 @dataclass(frozen=True)
 class Objects:
-    """What every name of an object means."""
-
     names: Coding
     numbers: np.ndarray  # the object of each name, int32 (len(names),)
     labels: np.ndarray | None  # (n_objects,); None: objects are called 0, 1, ..., n_objects - 1
@@ -39,7 +37,6 @@ class Objects:
 
     @cached_property
     def in_order(self) -> bool:
-        """Whether the object of each name is its position among the names."""
         return np.array_equal(self.numbers, np.arange(len(self.numbers)))
 
 
@@ -382,7 +379,6 @@ class _Rows:
         return Coded(place[coded.codes].astype(np.int32), names)
 
     def read_numbers(self, role: str) -> None:
-        """Read a column of numbers that are 0 or more."""
         numbers, wrong = self.columns[role].as_numbers(self.layout.missing, self.layout.decimal_comma)
         empty = np.isnan(numbers) & ~wrong
         wrong |= (numbers < 0) | np.isinf(numbers)
@@ -419,7 +415,6 @@ class _Rows:
 def _looked_up(
     column: Column, texts: list[str], words: Mapping[str, int], key: Callable[[str], str] = str
 ) -> np.ndarray:
-    """What the text of each cell stands for, -1 for nothing."""
     return np.array([*(words.get(key(text), -1) for text in texts), -1])[column.cells]
 
 

@@ -54,7 +54,6 @@ def describe(table: Table, layout: Layout | None = None) -> str:
 
 
 def _titled(table: Table, at: Mapping[str, int]) -> dict[str, str | int]:
-    """Columns of roles by name, or by position where they have none."""
     return {role: table.names[position] or position + 1 for role, position in at.items()}
 
 

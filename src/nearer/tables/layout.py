@@ -72,7 +72,6 @@ OWN = ("answer_number", "question_kind", "votes")
 
 
 def is_rank(role: str) -> bool:
-    """Whether a role is a candidate of a ranking: rank_1, rank_2, ..."""
     return role.startswith("rank_") and role[5:].isdecimal()
 
 
@@ -206,7 +205,6 @@ class Layout:
         return self.updated(Layout(**columns))
 
     def updated(self, other: Layout) -> Layout:
-        """The same with what another declares added, or put in its place."""
         found = self.declared() | other.declared()
         for name in ("columns", "answers", "where"):
             found[name] = getattr(self, name) | getattr(other, name)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from nearer.data.messages import FileFormatError
 from nearer.tables.layout import Layout
@@ -26,7 +26,7 @@ class Refusal(FileFormatError):
         super().__init__(self.render(lambda layout: f"layout={layout!r}"))
 
     def __reduce__(self) -> tuple:
-        return _rebuilt, (self.__dict__,)
+        return copyreg.__newobj__, (Refusal, *self.args), self.__dict__  # type: ignore[attr-defined]
 
     def render(self, declare: Callable[[Layout], str], otherwise: str = "") -> str:
         """The message, at most 12 lines; `declare` writes a layout for the front end that shows it."""
@@ -34,13 +34,6 @@ class Refusal(FileFormatError):
         lines.append("Declare it:" if len(self.remedies) == 1 else "Declare which it is:")
         lines += [f"  {declare(layout)}" for layout in self.remedies[: 11 - len(lines)]]
         return "\n  ".join([*lines, *([otherwise] if otherwise else [])])
-
-
-def _rebuilt(state: dict[str, Any]) -> Refusal:
-    made = Refusal.__new__(Refusal)
-    made.__dict__.update(state)
-    FileFormatError.__init__(made, made.render(lambda layout: f"layout={layout!r}"))
-    return made
 
 
 def _cut(cells: Sequence[str]) -> str:

@@ -42,7 +42,6 @@ class Plan:
 
 @cache
 def known() -> dict[str, Any]:
-    """Names, programs and dialects."""
     text = resources.files("nearer.tables").joinpath("layouts.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
@@ -104,7 +103,6 @@ class _Resolving:
         return Plan(layout, self.declared, form, at, also, where, unused, source.get("name", ""), called)
 
     def _recognised(self, kind: str) -> dict[str, Any] | None:
-        """The first program or dialect of which all columns are there."""
         names = set(self.names)
         return next((one for one in known()[kind] if names.issuperset(map(plain, one["signature"]))), None)
 
