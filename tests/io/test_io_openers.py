@@ -195,6 +195,12 @@ def test_one_of_several_sheets_must_be_named(book):
             read_comparisons(book, sheet=wrong)
 
 
+def test_further_header_rows_of_a_sheet_are_skipped(tmp_path):
+    save_excel(tmp_path / "t.xlsx", [["text", "text", "text", None], *ROWS])
+    found = read_comparisons(tmp_path / "t.xlsx", Layout(skip_rows=1)).comparisons
+    assert found.labels[found.index].tolist() == SAYS
+
+
 def test_rows_of_a_sheet_are_counted_as_it_shows_them(tmp_path):
     save = pd.DataFrame([*ROWS, ["a", "b", "c", -1]], columns=NAMES)
     save.to_excel(tmp_path / "t.xlsx", index=False, startrow=3)

@@ -171,10 +171,8 @@ def look_into(url: str) -> RowGroups:
         schema = file.schema_arrow
     try:
         known = json.loads((schema.metadata or {}).get(META_KEY, b"{}"))
-        n_objects, labels = known.get("n_objects"), known.get("labels")
-        if not isinstance(labels or [], list) or not all(isinstance(label, str) for label in labels or ()):
-            raise ValueError("labels")
-        labels = check_objects(n_objects, labels)[1]
+        n_objects = known.get("n_objects")
+        labels = check_objects(n_objects, known.get("labels"))[1]
     except (ValueError, AttributeError, RecursionError) as error:
         raise FileFormatError(f"{url}: the stored list of objects is damaged ({error})") from error
     texts = tuple(field.name for field in schema if is_text(field.type))

@@ -19,7 +19,7 @@ from typing import IO, Any
 import numpy as np
 
 from nearer.data.messages import FileFormatError, counted, shown
-from nearer.data.validate import check_integer
+from nearer.data.validate import check_integer, is_unicode
 from nearer.tables.table import Table
 
 HEAD_BYTES = 1 << 20
@@ -57,7 +57,7 @@ def text_cells(texts: Iterable[str], what: str, delimiter: str = ",") -> list[st
     """Write texts as cells, guarded, and quoted where necessary; `what` names them in messages."""
     cells = []
     for position, text in enumerate(texts):
-        if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        if "\0" in text or not is_unicode(text):
             raise ValueError(f"{what} {position} is {text!r}: a text file cannot hold NUL or half a character")
         text = guard(text)
         if any(mark in text for mark in (delimiter, ";", '"', "\n", "\r")) or text != text.strip():

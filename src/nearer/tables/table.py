@@ -51,7 +51,7 @@ class MemoryTable(Table):
     """Columns in memory, each anything that `column_of` takes."""
 
     columns: Sequence[Any] = ()
-    row_word: str = "row"  # what a row is called in messages
+    above: int = 0  # rows above the data, which count in messages
     first_row: int = 0  # rows before the first, where this is a block of something larger
 
     def read(self, positions: Sequence[int]) -> list[Any]:
@@ -69,4 +69,4 @@ class MemoryTable(Table):
         return [list(row) for row in zip(*(cells or ["?"] * n_shown for cells in shown))]
 
     def place(self, row: int) -> str:
-        return f"{self.row_word} {self.first_row + row + 1}"
+        return f"row {self.above + self.first_row + row + 1}"
