@@ -227,7 +227,8 @@ class Comparisons(Parts):
     @property
     def participants(self) -> np.ndarray | None:
         """Who gave each comparison, shape (N,), or None."""
-        return None if self.people is None else self.people.each()
+        people = self.people
+        return None if people is None else people.each()
 
     def of_rows(self, values: Any) -> Any:
         """Values of the answers, of length ``len(answers)``, for each comparison; None stays None."""

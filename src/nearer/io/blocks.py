@@ -78,8 +78,8 @@ def _counts(found: Decoded, plan: Plan) -> Counts:
     who = made.answers.participant
     people = [column_of([UNKNOWN] if who is None else who.names)] if "participant" in plan.at else []
     return Counts(
-        len(made), total_weight(made), made.index.shape[1], found.names, seen, Coding.of(people), made.weights is not None,
-        n_counting(made), made.n_answers, checks, dropped,
+        len(made), total_weight(made), made.index.shape[1], found.names, seen, Coding.of(people),
+        made.weights is not None, n_counting(made), made.n_answers, checks, dropped,
     )  # fmt: skip
 
 

@@ -313,11 +313,10 @@ def read_table(
 
 
 def _numbered(decoded: Decoded, objects: Objects) -> Decoded:
-    if decoded.names is objects.names and objects.in_order:
-        return decoded
-    places = objects.numbers[objects.names.encode(decoded.names.as_column())]
-    rows = np.append(places, np.int32(-1))[decoded.asked.rows]
-    return replace(decoded, asked=replace(decoded.asked, rows=rows))
+    rows = decoded.asked.rows
+    if decoded.names is not objects.names:
+        rows = np.append(objects.names.encode(decoded.names.as_column()), np.int32(-1))[rows]
+    return replace(decoded, asked=replace(decoded.asked, rows=objects.numbered(rows)))
 
 
 def _dropped_by_all(table: Table, found: Sequence[Decoded], plans: Sequence[Plan]) -> Dropped:

@@ -36,8 +36,12 @@ class Objects:
     n_objects: int
 
     @cached_property
-    def in_order(self) -> bool:
+    def _in_order(self) -> bool:
         return np.array_equal(self.numbers, np.arange(len(self.numbers)))
+
+    def numbered(self, index: np.ndarray) -> np.ndarray:
+        """Objects of codes of names, -1 staying -1."""
+        return index if self._in_order else np.append(self.numbers, np.int32(-1))[index]
 
 
 @dataclass
@@ -101,8 +105,8 @@ def decode(table: Table, plan: Plan, cells: Sequence[Any], objects: Objects | No
     index = held.pop("index")
     if kind == "votes":
         held["votes"] = np.stack([held.pop(role) for role in plan.form.said], axis=1)
-    if objects is not None and not objects.in_order:
-        index = np.append(objects.numbers, np.int32(-1))[index]
+    if objects is not None:
+        index = objects.numbered(index)
     asked = Asked(plan.form.asked, index, rows.details, **held)
     return Decoded(asked, names, rows.n_rows, rows.dropped, rows.notes)
 
