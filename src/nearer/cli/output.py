@@ -119,11 +119,11 @@ _OUTPUT = (
 
 
 class Command(click.Command):
-    """A command that gets a `Say` first, with examples, `more` below them, and --json, --quiet and --debug."""
+    """A command that gets a `Say` first, with examples, and --json, --quiet and --debug."""
 
-    def __init__(self, *, examples: Sequence[str], more: str = "", params: list[click.Parameter], **attributes: Any):
+    def __init__(self, *, examples: Sequence[str], params: list[click.Parameter], **attributes: Any):
         lines = "\n".join(["\b", "Example:", *(f"  {example}" for example in examples)])
-        super().__init__(params=[*params, *_OUTPUT], epilog=f"{lines}\n\n{more}".rstrip(), **attributes)
+        super().__init__(params=[*params, *_OUTPUT], epilog=lines, **attributes)
 
     def invoke(self, ctx: click.Context) -> Any:
         given = ctx.params
@@ -131,6 +131,6 @@ class Command(click.Command):
         return super().invoke(ctx)
 
 
-def command(*examples: str, more: str = "", group: Any = click) -> Callable[[Callable[..., Any]], click.Command]:
+def command(*examples: str, group: Any = click) -> Callable[[Callable[..., Any]], click.Command]:
     """Decorator that makes a function a `Command`, of `group` if given."""
-    return group.command(cls=Command, examples=examples, more=more)
+    return group.command(cls=Command, examples=examples)

@@ -15,13 +15,6 @@ from nearer.cli.output import Say, command
 @command(
     "nearer people answers.csv",
     "nearer people answers.csv --rules rules.toml -o kept.csv",
-    more="""\b
-rules.toml holds what was written down beforehand, any of:
-  min_answers = 30
-  min_seconds = 0.5
-  max_same_side = 0.9
-  catch_passed = 0.8
-  better_than_chance = true""",
 )
 @click.argument("file", type=click.Path())
 @click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Dimensions of the maps.")
@@ -39,7 +32,15 @@ def people_command(
 ) -> None:  # fmt: skip
     """Show how each person answered in FILE: speed, side, repeats, attention checks, agreement with the others.
 
-    Nobody is held to a map that their own answers helped to make. The share of guesses comes with its 95 % interval.
+    Each person is compared with a map made without their answers; the share of guesses comes with its 95 % interval.
+
+    \b
+    rules.toml holds rules set beforehand, any of:
+      min_answers = 30
+      min_seconds = 0.5
+      max_same_side = 0.9
+      catch_passed = 0.8
+      better_than_chance = true
     """
     if out is not None and rules is None:
         raise ValueError("--out: without --rules nobody is excluded, so there is nothing to write")
