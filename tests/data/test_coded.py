@@ -106,15 +106,6 @@ def test_codes_are_places_and_strangers_have_none(numbers):
     assert pickle.loads(pickle.dumps(coding)).encode(column_of(numbers)).tolist() == [0, 1, 2]
 
 
-def test_codings_are_united():
-    numbers, more, words = (Coding.of([column]) for column in (column_of([5, 1]), column_of([-2, 5]), text("x", "5")))
-    assert Coding.union([numbers, more]).values.tolist() == [-2, 1, 5]
-    assert Coding.union([numbers, words]).names().tolist() == ["1", "5", "x"]
-    empty = Coding(np.empty(0, np.int64))
-    assert Coding.union([empty, words]).names().tolist() == ["5", "x"]
-    assert len(Coding.union([empty, empty])) == 0
-
-
 @given(st.lists(st.integers(-(2**40), 2**40), min_size=1), st.lists(st.integers(-50, 50), min_size=1))
 def test_codings_are_sorted_sets(one, other):
     coding = Coding.union([Coding.of([column_of(one)]), Coding.of([column_of(other)])])
@@ -140,12 +131,6 @@ def test_distinct_numbers(dtype):
     for numbers in ([], [3], [3, 3], [2, 3, 2, 0, 3], [ends.max, ends.min, ends.max, ends.min], [[5, 4], [4, 5]]):
         given = np.array(numbers, dtype)
         np.testing.assert_array_equal(distinct(given), np.unique(given), strict=True)
-
-
-@given(st.lists(st.sampled_from(["a", "b", "", "ß", None]), min_size=1), st.integers(1, 50))
-def test_texts_in_chunks_are_those_of_each_cell(texts, size):
-    chunks = pa.chunked_array([texts[start : start + size] for start in range(0, len(texts), size)], pa.string())
-    assert cells(column_of(chunks)) == texts
 
 
 @pytest.mark.parametrize(

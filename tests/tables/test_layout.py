@@ -134,11 +134,6 @@ def test_names_that_options_cannot_hold_are_for_a_layout_file(name):
     assert "--layout FILE" in Layout(anchor=name).options()
 
 
-def test_a_layout_cannot_be_changed():
-    with pytest.raises(AttributeError):
-        Layout().kind = "triplets"
-
-
 # ---- next to the data ----------------------------------------------------------------------------------------------
 
 TEXT = "who,ref,l,r,key\np1,oboe,flute,drum,j\np2,gong,harp,drum,f\n"

@@ -75,7 +75,6 @@ class Answers:
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
     def kinds(self) -> tuple[str, ...]:
-        """What was asked, each kind once."""
         return (self.kind,) if isinstance(self.kind, str) else tuple(self.kind.names.tolist())
 
     @property

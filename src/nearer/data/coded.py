@@ -256,7 +256,6 @@ def column_of(cells: Any) -> Column:
 
 
 def _as_text(cell: Any, row: int) -> str | None:
-    """Read one of cells of several kinds as text, None if it is empty."""
     kind = type(cell).__name__
     if cell is None or kind == "NAType":  # of pandas
         return None

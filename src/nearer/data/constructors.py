@@ -71,7 +71,6 @@ RANKINGS = Shape("rankings", None, _ranking_faults)
 
 
 def degenerate(rows: np.ndarray, shape: Shape) -> np.ndarray:
-    """Which rows say nothing about distances: bool, shape (n,)."""
     found = np.zeros(len(rows), dtype=bool)
     for start in range(0, len(rows), CHUNK):
         block = slice(start, start + CHUNK)

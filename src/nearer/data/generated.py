@@ -95,7 +95,6 @@ def _sample(n_objects: int, n_comparisons: Any, kind: str, compare: Compare, rng
 
 
 def _ordered(rows: np.ndarray, compare: Compare) -> np.ndarray:
-    """Rows with the smaller distance first; ties left out."""
     difference = compare(rows)
     return exchanged(rows, np.flatnonzero(difference > 0))[difference != 0]
 
@@ -142,7 +141,6 @@ def from_distances(D: Any, n_comparisons: Any, kind: str, rng: np.random.Generat
 
 
 def _all_comparisons(n: int, kind: str, compare: Compare, labels: Any) -> Parts:
-    """Every triplet, or every comparison of two pairs, that is not a tie."""
     width = _width(kind)
     _, labels = check_objects(n, labels)
     first, second = np.triu_indices(n, 1)

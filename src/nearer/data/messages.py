@@ -13,7 +13,6 @@ class FileFormatError(ValueError):
 
 
 def listed(items: Iterable[object], limit: int = 8) -> str:
-    """Join `items` by commas, the rest beyond `limit` counted."""
     texts = [str(item) for item in items]
     more = f" and {len(texts) - limit:,} more" if len(texts) > limit else ""
     return ", ".join(texts[:limit]) + more

@@ -90,7 +90,6 @@ def check_integer(value: Any, name: str, low: int, high: int | None = None) -> i
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a plain or NumPy number (not a truth value, not a Decimal or Fraction)."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
@@ -116,7 +115,6 @@ def check_fraction(value: Any, name: str) -> float:
 
 
 def check_numbers(values: Any, name: str) -> np.ndarray:
-    """Real numbers of any shape, as float64, C-contiguous."""
     try:
         array = np.asarray(values)
         if array.dtype.kind in "cmM":

@@ -60,7 +60,6 @@ class Counts:
 
 
 def plan_blocks(first: Table, layout: Any = None) -> list[Plan]:
-    """How blocks are read, given one of them; details of the answers are not kept."""
     return [resolve(first, one).without(_NOT_KEPT) for one in as_layouts(layout) or (None,)]
 
 
@@ -268,7 +267,6 @@ def _in_one(parts: list[Comparisons]) -> Comparisons:
 
 
 def _cut(part: Comparisons, at: int, towards: int) -> int:
-    """The first place from `at` on, going `towards` another, where no answer is cut in two."""
     answer, step = part.answer, 1 if towards > at else -1
     while answer is not None and at != towards and at < len(part) and answer[at] == answer[at - 1]:
         at += step

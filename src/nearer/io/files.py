@@ -72,7 +72,6 @@ def refuse_unwritable(path: str | os.PathLike[str], force: bool = False) -> None
 
 
 def check_ending(path: str | os.PathLike[str], endings: Sequence[str]) -> str:
-    """Give the ending of a file to write, in small letters; refuse one that is not among `endings`."""
     ending = Path(path).suffix.lower()
     if ending not in endings:
         what = repr(ending) if ending else "a name without an ending"

@@ -77,7 +77,6 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
 
 
 def _names_cells(kind: type) -> bool:
-    """Whether what is of a type names its cells: mappings, named tuples, rows of a database."""
     if issubclass(kind, Mapping) or hasattr(kind, "_asdict"):
         return True
     return callable(getattr(kind, "keys", None)) and not hasattr(kind, "columns")
@@ -99,7 +98,6 @@ def refuse_other_order(X: Any, beside: Any, name: str) -> None:
 
 
 def _pandas_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Give the columns of a pandas frame (names may occur twice), and the named levels of its index."""
     levels = [level for level, title in enumerate(X.index.names) if title is not None and title not in X.columns]
     columns = [X.iloc[:, position] for position in range(X.shape[1])]
     columns += [X.index.get_level_values(level).to_series().reset_index(drop=True) for level in levels]

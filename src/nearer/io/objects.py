@@ -76,7 +76,6 @@ class ObjectTable:
 
 
 def _called(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """The names that are among those wanted, whatever their case; only the first of these if it occurs."""
     found = [name for name in names if name.casefold() in wanted]
     return [name for name in found if name.casefold() == wanted[0]] or found
 
@@ -113,7 +112,6 @@ def read_objects(path: str | os.PathLike[str], holds: str = NUMBERS, column: str
 
 
 def make_labels(cells: Cells, found: Sequence[str], rows: Sequence[int]) -> np.ndarray:
-    """Names of objects, found in some rows; an empty one, or one that occurs twice, is refused."""
     seen: dict[str, int] = {}
     for row, cell in zip(rows, found):
         label = unguard(cell)

@@ -203,7 +203,6 @@ def _open_file(url: str, texts: Sequence[str] = ()) -> Iterator[Any]:
 
 
 def parquet_files(path: str | Path) -> tuple[list[str], list[str]]:
-    """List the Parquet files that a file, a folder or a pattern stands for; and those of a folder that are left out."""
     path = Path(path)
     if path.is_file():
         return [str(path)], []

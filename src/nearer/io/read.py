@@ -149,7 +149,6 @@ def _in_memory(source: Any) -> Table:
 
 
 def as_layouts(layout: Any, path: str | None = None) -> tuple[Layout, ...]:
-    """The layouts that were given, or that stand next to a file; none if there are none."""
     if layout is None:
         beside = None if path is None else layout_beside(path)
         return () if beside is None else load_layouts(beside)
@@ -217,7 +216,6 @@ def _unzipped(name: str, folder: str) -> tuple[str, str]:
 
 
 def open_table(name: str, layouts: Sequence[Layout] = (), *, format: str | None = None, **options: Any) -> Table:
-    """Open a file as a table; options are delimiter, encoding and sheet, as in `read_comparisons`."""
     format = find_format(name, format)
     module, _, function = FORMATS[format].path.partition(":")
     opener = getattr(importlib.import_module(module), function)
@@ -285,7 +283,6 @@ def _format_of(endings: list[str], head: bytes) -> str:
 def read_table(
     table: Table, layouts: Sequence[Layout] = (), labels: Any = None, n_objects: int | None = None, name: str = ""
 ) -> ReadResult:
-    """Turn a table into comparisons: plan, decode, number the objects."""
     plans = [resolve(table, layout) for layout in layouts or (None,)]
     found = [decode(table, plan, table.read(plan.positions)) for plan in plans]
     dropped = found[0].dropped if len(found) == 1 else _dropped_by_all(table, found, plans)
@@ -345,7 +342,6 @@ def nothing_left(dropped: Dropped, n_checks: int = 0, n_comparisons: int = 0) ->
 
 
 def _understood(result: ReadResult, name: str) -> str:
-    """Say in one line what the table is, what came of it, what was left out, and what the first row says."""
     made, said = result.comparisons, [result.form]
     said += [f"written by {result.program}"] if result.program else []
     said.append(f"{result.kind} ({', '.join(dict.fromkeys(result.columns.values()))})")

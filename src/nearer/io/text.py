@@ -182,7 +182,6 @@ def open_text(
 
 
 def _find_delimiter(path: str, text: str, above: int) -> str:
-    """Find the delimiter that splits the first two rows alike; a comma for a single column."""
     endings = [ending for ending in map(str.lower, Path(path).suffixes) if ending not in COMPRESSED]
     if endings[-1:] in ([".tsv"], [".tab"]):
         return "\t"
@@ -337,7 +336,6 @@ class TextTable(Table):
         return [_with_texts(col, pc.replace_substring_regex(col.dictionary, pattern, r"\1")) for col in columns]
 
     def _trimmed(self, column: Any, position: int) -> Any:
-        """Take off the blank that starts every cell of a column; refuse one before a quotation mark."""
         import pyarrow.compute as pc
 
         if not _may_hold(column.dictionary, " "):
@@ -386,7 +384,6 @@ class TextTable(Table):
         return io.TextIOWrapper(raw, encoding=self.encoding, errors=errors, newline="")
 
     def _diagnose(self, error: Exception) -> FileFormatError:
-        """Find out which lines pyarrow could not read; only ever run once reading has failed."""
         width = len(self.names)
         try:
             wrong = (row for row in self._data() if len(row[2]) != width)

@@ -55,7 +55,6 @@ class Decoded:
     notes: list[str]
 
     def parts(self, objects: Objects | None = None) -> Parts:
-        """Comparisons, of objects by their numbers, or by codes of `names`."""
         known = (len(self.names), None) if objects is None else (objects.n_objects, objects.labels)
         return assemble(self.asked, *known)
 

@@ -66,7 +66,6 @@ def _agreed(remedies: Sequence[Layout]) -> dict[str, str | int]:
 
 
 def _codes(table: Table, plan: Plan) -> Layout:
-    """The answers of the first rows that are still to be declared."""
     cells = [list(column) for column in zip(*table.head(_SAMPLE))]
     sample = MemoryTable(table.name, table.form, table.names, columns=cells)
     try:

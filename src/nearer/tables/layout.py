@@ -190,7 +190,6 @@ class Layout:
         return int(not by_position) if self.header_row is None else self.header_row
 
     def declared(self) -> dict[str, Any]:
-        """What differs from the defaults, as arguments of `Layout`."""
         return {name: getattr(self, name) for name, default in _DEFAULTS.items() if getattr(self, name) != default}
 
     def __repr__(self) -> str:

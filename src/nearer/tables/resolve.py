@@ -48,7 +48,6 @@ def known() -> dict[str, Any]:
 
 @cache
 def role_names() -> dict[str, str]:
-    """Name of a column, as `plain` gives it -> its role."""
     own = {role: role for role in (*CORE, *OPTIONAL)}
     return own | {plain(name): role for role, names in known()["names"].items() for name in names}
 
@@ -107,7 +106,6 @@ class _Resolving:
         return next((one for one in known()[kind] if names.issuperset(map(plain, one["signature"]))), None)
 
     def _present(self, columns: Mapping[str, Any]) -> dict[str, int]:
-        """Role -> position of the columns of a program that are there."""
         found = {}
         for role, name in columns.items():
             names = [plain(one) for one in ([name] if isinstance(name, str) else name)]
@@ -165,7 +163,6 @@ class _Resolving:
         return found
 
     def _letters(self) -> set[str]:
-        """The single letters that count, as complete sets."""
         there = set(self.names) & set(_LETTERS)
         whole = {"i", "j", "l", "k"} if there >= {"i", "j", "l", "k"} else set()
         roles = {role_names().get(name) for name in self.names} | self.claimed.keys()
