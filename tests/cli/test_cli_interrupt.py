@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import signal
@@ -227,7 +228,8 @@ def interrupted(*args, **kwargs):
 
 
 def test_ctrl_c_in_a_study_leaves_it_out(nearer, answers, tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.modules["nearer.selection.evaluate"], "cross_validate_dimensions", interrupted)
+    module = importlib.import_module("nearer.selection.evaluate")  # the package exports a function of this name
+    monkeypatch.setattr(module, "cross_validate_dimensions", interrupted)
     called = nearer("fit", "answers.csv", "-o", "out", "--bootstrap", 5, "--n-init", 1)
     assert called.code == 130
     assert "cross-validation left out" in called.err
