@@ -26,11 +26,6 @@ def test_relabelled_without_labels_takes_numbers_and_refuses_names():
         Comparisons([[0, 1, 2]]).relabelled(["a"])
 
 
-def test_relabelled_refuses_a_label_that_occurs_twice():
-    with pytest.raises(ValueError, match="'a' occurs twice"):
-        Comparisons([[0, 1, 2]], labels=["a", "b", "c"]).relabelled(["a", "a"])
-
-
 def test_joined_merges_equal_rows_and_counts_them():
     both = joined(Comparisons([[0, 1, 2], [0, 1, 2]]), Comparisons([[0, 1, 2], [3, 1, 2]], weights=[0.5, 2]))
     assert both.index.tolist() == [[0, 1, 2], [3, 1, 2]]

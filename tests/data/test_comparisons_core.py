@@ -117,12 +117,6 @@ def test_attention_checks_take_their_weights_and_participants_along():
     assert not cmp.seen[4]
 
 
-def test_quadruplets_of_triplets(cmp):
-    assert cmp.quadruplets().tolist() == [[0, 1, 0, 2], [1, 2, 1, 0], [2, 0, 2, 1], [0, 1, 0, 2]]
-    four = Comparisons([[0, 1, 2, 3]])
-    assert four.quadruplets() is four.index
-
-
 def test_flipped(cmp):
     mask = np.array([True, False, False, True])
     assert cmp.flipped(mask).index.tolist() == [[0, 2, 1], [1, 2, 0], [2, 0, 1], [0, 2, 1]]

@@ -192,8 +192,8 @@ class Comparisons(Parts):
     ) -> Comparisons:
         """Random comparisons of the Euclidean distances between points (n_objects, d), without an n x n matrix.
 
-        Drawn with replacement, of distinct objects; ties are passed over and counted in `dropped`. The names of the
-        rows of a pandas table are the labels; given labels say their order.
+        Drawn with replacement, of distinct objects; ties are counted in `dropped`. The rows of a pandas table name the
+        objects.
         """
         X, labels = validate.named_rows(X, labels, "points")
         return cls._noisy(generated.from_points, (X, n_comparisons, kind), random_state, noise, labels)
@@ -388,10 +388,7 @@ class Comparisons(Parts):
     def folds(
         self, n_folds: int = 5, random_state: Any = None, groups: Any = None
     ) -> Iterator[tuple[Comparisons, Comparisons]]:
-        """Pairs (train, test), each over all objects; every row is in one test set.
-
-        Rows of one group stay together; `groups` as in `split`.
-        """
+        """Pairs (train, test) over all objects; every row is in one test set. `groups` as in `split`."""
         n_folds = validate.check_integer(n_folds, "n_folds", 2)
         fold = splits.fold_of_rows(len(self), n_folds, random_state, splits.units_of(self, groups, n_folds))
         return ((self[fold != number], self[fold == number]) for number in range(n_folds))
