@@ -141,7 +141,7 @@ def _members(archive: zipfile.ZipFile, kind: str, newest: int) -> tuple[dict[str
         raise FileFormatError(f"{writer}; nearer {nearer.__version__} reads formats up to {newest}: update it")
     listed = header["arrays"]
     if sorted(names) != sorted([_HEADER, *(f"{name}.npy" for name in listed)]):
-        raise FileFormatError("holds other arrays than its header lists")
+        raise FileFormatError("holds different arrays from those its header lists")
     return header, {name: _array(name, archive.read(f"{name}.npy"), about) for name, about in listed.items()}
 
 

@@ -1,4 +1,4 @@
-"""Statistics of comparisons, and signs that something is wrong with them; looked for on request only."""
+"""Statistics of comparisons, and checks for signs of trouble, run only on request."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def _percent(fraction: float | None) -> str:
 
 
 def check(comparisons: Comparisons, n_components: int | None = None) -> CheckResult:
-    """Look for faults in comparisons; with a number of dimensions, also for objects in too few questions for it."""
+    """Look for faults in comparisons and, given a number of dimensions, for objects in too few questions."""
     if n_components is not None:
         n_components = check_integer(n_components, "n_components", 1)
     index, n_objects, answers = comparisons.index, comparisons.n_objects, comparisons.answers
@@ -391,7 +391,7 @@ def _reversed(comparisons: Comparisons, pair: np.ndarray, n_pairs: int) -> list[
 def _contradicting(
     comparisons: Comparisons, pair: np.ndarray, n_pairs: int, unused: Mapping[str, Any]
 ) -> list[Suspicion]:
-    """Columns that split the answers into parts that contradict each other, as what says how answers are meant does."""
+    """Columns that split the answers into contradicting parts, as a column that says how to read them would."""
     cells = {name: comparisons.of_rows(np.array(list(map(str, values)))) for name, values in unused.items()}
     values = {name: np.unique(column) for name, column in cells.items()}
     tried = [(name, one) for name in cells if 1 < len(values[name]) <= _FEW_VALUES for one in values[name].tolist()]

@@ -222,8 +222,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Parameters
         ----------
         X, y, sample_weight : Any
-            As in `fit`, in memory. With labels, if the map has labels: numbers in a table are labels too, those in an
-            array rows of the map. Without, numbers from `n_objects_` on are new objects.
+            As in `fit`, in memory. If the map has labels, so must X: numbers in a table are then labels, those in an
+            array rows of the map. If it has none, numbers from `n_objects_` upwards are new objects.
 
         Returns
         -------
@@ -314,7 +314,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Parameters
         ----------
         X : array-like of float, shape (n_objects, n_components)
-            The map, kept as it is; a row of NaN is an object without a place.
+            The map, kept as it is; a row of NaN is an object without a position.
         labels : sequence of str, shape (n_objects,), optional
         loss : str or Loss, optional
             The loss that the map was made with, which `predict_proba` and `place` need.
@@ -341,7 +341,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     # ---- the fitted map --------------------------------------------------------------------------------------------
 
     def transform(self, X: Any = None) -> Any:
-        """Return the map; it has a row for each object, so X is not looked at.
+        """Return the map; it has a row for each object, so X is ignored.
 
         Parameters
         ----------
@@ -433,8 +433,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Returns
         -------
         ndarray of float64, shape (N, 2)
-            Columns "far is nearer" and "near is nearer"; 1/2, with a warning, for comparisons with an object without a
-            place.
+            Columns "far is nearer" and "near is nearer"; 1/2, with a warning, for comparisons that involve an object
+            without a position.
         """
         self._require_loss("predict_proba")
         near, far = comparison_distances(*self._placed(X, None, None, "their probability is given as 1/2"))

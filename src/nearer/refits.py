@@ -72,7 +72,7 @@ def at_random(comparisons: Comparisons, rows: np.ndarray) -> np.ndarray:
 def simulated(comparisons: Comparisons, chance: np.ndarray, rng: np.random.Generator) -> Comparisons:
     """Draw new answers to the same questions; `chance` (N,) is the probability of the answer in each row.
 
-    Votes are drawn one by one; any other row is one answer.
+    In rows with votes, each vote is drawn separately; any other row is a single answer.
     """
     votes = comparisons.votes
     if comparisons.answers.votes is None or (votes != np.round(votes)).any():

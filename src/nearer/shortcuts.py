@@ -24,19 +24,19 @@ class _NamedLoss(OrdinalEmbedding):
 
 
 class GNMDS(_NamedLoss):
-    """Generalised non-metric MDS: `OrdinalEmbedding` with the hinge loss and without `loss` and `loss_params`."""
+    """Generalised non-metric MDS: `OrdinalEmbedding` with the hinge loss; takes no `loss` or `loss_params`."""
 
     loss = "hinge"
 
 
 class STE(_NamedLoss):
-    """Stochastic triplet embedding: `OrdinalEmbedding` with the ste loss and without `loss` and `loss_params`."""
+    """Stochastic triplet embedding: `OrdinalEmbedding` with the ste loss; takes no `loss` or `loss_params`."""
 
     loss = "ste"
 
 
 class SOE(_NamedLoss):
-    """Soft ordinal embedding: `OrdinalEmbedding` with the soe loss and without `loss` and `loss_params`."""
+    """Soft ordinal embedding: `OrdinalEmbedding` with the soe loss; takes no `loss` or `loss_params`."""
 
     loss = "soe"
 

@@ -169,7 +169,7 @@ def export(say: Say, study: str, database: str | None, out: str) -> None:
 @_DATABASE
 @click.option("-o", "--out", required=True, type=OutputFile(), help="SQLite file to write; must not exist.")
 def backup(say: Say, study: str, database: str | None, out: str) -> None:
-    """Copy the whole database of a STUDY, as it is at one moment, also while it is served."""
+    """Copy the whole database of a STUDY as of one moment, even while it is being served."""
     _, store = _opened(study, database)
     from nearer.collect.store import back_up
     from nearer.data.messages import counted

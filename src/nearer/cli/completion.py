@@ -14,7 +14,7 @@ Example:
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion_command(shell: str) -> None:
-    """Print a script that makes SHELL complete commands, options and file names of nearer."""
+    """Print a script that enables completion of nearer's commands, options and file names in SHELL."""
     from click.shell_completion import get_completion_class
 
     from nearer.cli.app import cli

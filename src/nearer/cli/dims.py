@@ -31,8 +31,9 @@ def dims_command(
 ) -> None:  # fmt: skip
     """Find how many dimensions the answers in FILE support.
 
-    Maps of every dimension are made from a part of the answers and judged by the rest. Chosen is the smallest
-    dimension that no larger one beats. Ctrl-C stops the computation and reports what is known by then (exit code 130).
+    Maps of every dimension are made from a part of the answers and judged by the rest. The smallest
+    dimension that no larger one beats is chosen. Ctrl-C stops the computation and reports the results so far (exit code
+    130).
     """
     estimator = make_estimator(fitting)
     result = inputs.read_answers(say, file, reading)

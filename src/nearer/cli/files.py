@@ -90,7 +90,7 @@ class Results:
             raise FileExistsError(f"{self.shown}: holds {', '.join(there)} already; use --force to replace")
         blocked = [name for name in there if (self.path / name).is_dir()]
         if blocked:
-            raise IsADirectoryError(f"{self.shown / blocked[0]}: is a directory where a file is to be written")
+            raise IsADirectoryError(f"{self.shown / blocked[0]}: is a directory, but a file must be written there")
         if not self.path.exists() and not self.path.parent.is_dir():
             raise FileNotFoundError(f"{self.shown}: the folder {self.shown.parent} does not exist")
 

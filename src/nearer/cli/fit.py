@@ -45,7 +45,9 @@ _RUN = options.grouped(
     click.option(
         "--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: tcp://host:8786, or local:4 workers here."
     ),
-    click.option("--checkpoint", type=click.Path(), help="File that keeps the fit as it runs; removed at the end."),
+    click.option(
+        "--checkpoint", type=click.Path(), help="File in which the fit is saved while it runs; removed at the end."
+    ),
     click.option("--resume", is_flag=True, help="Continue from the checkpoint, if it is there."),
 )
 
@@ -184,7 +186,7 @@ def _fit(
     say: Say, model: nearer.OrdinalEmbedding, answers: nearer.Comparisons | str, solver: str, run: dict[str, Any],
     interrupt: Interrupt,
 ) -> None:  # fmt: skip
-    """Fit a map to answers, or to a file of them that workers read."""
+    """Fit a map to answers in memory, or to a file of answers that workers read."""
     from nearer.data.messages import counted
     from nearer.solvers import get_solver
 

@@ -143,7 +143,7 @@ def as_names(labels: np.ndarray | None, n_objects: int) -> np.ndarray:
 def read_for_map(
     say: Say, path: str, reading: dict[str, Any], model: nearer.OrdinalEmbedding
 ) -> tuple[nearer.Comparisons, dict[str, Any]]:
-    """Answers about the objects of a map, called by names in both or by numbers; and facts about the file."""
+    """Answers about the objects of a map, and facts about their file; both must have names, or both numbers."""
     result = read_answers(say, path, reading)
     found, on_map = result.comparisons, model.labels_
     own = found.labels

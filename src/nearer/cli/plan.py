@@ -34,8 +34,8 @@ _BAR = 30  # signs of a full bar
 def plan_command(say: Say, n_objects: int, ask: str, picture: str | None, **simulated: Any) -> None:
     """Estimate how many answers a map of N_OBJECTS objects needs, before anything is asked.
 
-    Studies are simulated: points at random, people who get close calls wrong, and maps fitted to growing numbers of
-    answers until they are right about as many questions as asked for.
+    Studies are simulated: points at random, people who get close calls wrong, and maps fitted to more and
+    more answers until they reach the target accuracy.
     """
     from nearer.questions import plan_study
 

@@ -64,7 +64,7 @@ def plot_command(
     say: Say, map_path: str, out: str, what: str, shown: dict[str, Any], title: str | None, dpi: float,
     file: str | None, loss: str | None, reading: dict[str, Any],
 ) -> None:  # fmt: skip
-    """Draw the MAP; or how its fit went, or how well calibrated its probabilities are.
+    """Draw the MAP, the course of its fit, or the calibration of its probabilities.
 
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv).
     """

@@ -191,7 +191,7 @@ class Desk:
         return {"participant": self.signer.sign(person, PERSON), **(yield from self.next(person))}
 
     def next(self, number: int) -> Work[dict[str, Any]]:
-        """Progress, open questions (at most `AHEAD`) and, at the end, `completion` of a participant."""
+        """A participant's progress, open questions (at most `AHEAD`) and, at the end, `completion`."""
         for _ in range(3):
             person, held = yield from self._held(number)
             last = 0 if person.paused else min(person.answered + AHEAD, person.total)

@@ -177,7 +177,7 @@ class Api:
         return FileResponse(item.content, media_type=item.media_type, headers=headers)
 
     def _participant(self, given: dict[str, Any]) -> int:
-        """The number of the participant who sent a request, within the rate limit."""
+        """The number of the participant who sent a request; enforces the rate limit."""
         person = self.desk.signer.number(given.get("participant"), PERSON)
         if person is None:
             raise HTTPException(403, "participant: unknown token; call /api/start first")

@@ -81,7 +81,7 @@ class QuestionSettings:
 
     @property
     def n_chosen(self) -> int:
-        """Options to choose."""
+        """Number of options to choose."""
         return self.choose if self.kind == "rankings" else 1
 
     @property

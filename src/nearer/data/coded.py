@@ -78,7 +78,7 @@ class Column:
         return self._with_texts([unicodedata.normalize("NFC", text) for text in self.texts()])
 
     def filled(self, mask: np.ndarray, text: str | None) -> Column:
-        """The same, as text, with some cells, bool (n_rows,), replaced by a text, or emptied by None."""
+        """A copy as text, in which the marked cells, bool (n_rows,), hold a given text, or nothing if it is None."""
         if not mask.any():
             return self
         column = self.spelled()
@@ -318,12 +318,12 @@ class Coding:
 
     @classmethod
     def union(cls, codings: Iterable[Coding]) -> Coding:
-        """Collect the names of several codings; numbers are spelled out where others are texts."""
+        """Merge the names of several codings; numbers become text if any coding holds text."""
         codings = [coding for coding in codings if len(coding)]
         return codings[0] if len(codings) == 1 else cls.of([coding.as_column() for coding in codings])
 
     def encode(self, column: Column) -> np.ndarray:
-        """The position of each cell among the names: int32, shape (n_rows,), -1 for any other and for an empty text."""
+        """The position of each cell among the names: int32, shape (n_rows,); -1 for unknown names and empty text."""
         return self.encoder(column)(slice(None))
 
     def encoder(self, column: Column) -> Callable[[slice], np.ndarray]:

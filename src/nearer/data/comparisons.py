@@ -313,7 +313,7 @@ class Comparisons(Parts):
         return made
 
     def take(self, chosen: Any) -> Comparisons:
-        """Some of the comparisons with the answers they come from; there may be none, and none that counts."""
+        """Some of the comparisons, with their answers; the result may be empty or have only zero weights."""
         index, weights, answer = self.index[chosen], validate.take(self.weights, chosen), None
         if self.answer is None:
             answers = self.answers[chosen]
@@ -379,8 +379,8 @@ class Comparisons(Parts):
             A fraction between 0 and 1 (rounded to whole rows) or a number of rows; with groups, of groups.
         groups : array-like, shape (N,), "participants", "answers" or "rows", optional
             Rows of one group stay together, so that "participants" tests on people who are new. Default: "answers" if
-            some have several rows, as odd-one-out answers and rankings do, and there are enough of them for the
-            parts; otherwise "rows".
+            some answers have several rows, as in odd-one-out questions and rankings, and there are enough answers to
+            split; otherwise "rows".
         """
         mask = splits.mark_test_rows(len(self), test_size, random_state, splits.units_of(self, groups, 2))
         return self[~mask], self[mask]
@@ -398,8 +398,8 @@ class Comparisons(Parts):
     ) -> Comparisons:
         """Rows of several, one after the other: ``a.concat([b, c])`` or ``Comparisons.concat([a, b, c])``.
 
-        All must be of one kind, with the same labels. Where some have weights, rows without count 1; a participant or
-        detail that some lack is unknown there.
+        All must be of one kind, with the same labels. If only some have weights, the rows of the others get weight 1; a
+        participant or detail that only some have is unknown for the others.
         """
         parts: list[Any] = []
         for given in (self, others):
@@ -462,7 +462,7 @@ def _assembled(asked: Asked, n_objects: int, labels: np.ndarray | None) -> Parts
 
 
 def renumbered(comparisons: Comparisons, objects: np.ndarray) -> Comparisons:
-    """The same comparisons over some objects alone, int (m,), which are all that occur in them; without labels."""
+    """The same comparisons without labels, renumbered to the given objects, int (m,), which include all that occur."""
     number = np.zeros(comparisons.n_objects, dtype=np.int32)
     number[objects] = np.arange(len(objects), dtype=np.int32)
     return comparisons.replaced(index=number[comparisons.index], n_objects=len(objects), labels=None)

@@ -80,7 +80,7 @@ def degenerate(rows: np.ndarray, shape: Shape) -> np.ndarray:
 
 
 def check_rows(values: Any, shape: Shape, n_objects: int | None = None, on_degenerate: str = "raise") -> np.ndarray:
-    """Check rows (N, width) of object numbers: int32, C-contiguous; copied, unless nobody can write to them."""
+    """Check rows (N, width) of object numbers: int32, C-contiguous; copied unless read-only."""
     if not isinstance(on_degenerate, str) or on_degenerate not in ("raise", "drop"):
         raise ValueError(f"on_degenerate: got {on_degenerate!r}, expected 'raise' or 'drop'")
     rows = _as_matrix(values, shape)

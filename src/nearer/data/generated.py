@@ -149,7 +149,7 @@ def _all_comparisons(n: int, kind: str, compare: Compare, labels: Any) -> Parts:
     if total < 1:
         raise ValueError(f"distances: {n} objects have no {kind}")
     if total >= _MAX_ROWS:
-        raise ValueError(f"distances: {total:,} {kind} are too many to hold; ask for some with n_comparisons")
+        raise ValueError(f"distances: {total:,} {kind} do not fit in memory; set n_comparisons to draw a sample")
     index = np.empty((total, width), dtype=np.int32)
     filled = 0
     for turn in range(n if width == 3 else n_pairs - 1):
@@ -204,7 +204,7 @@ def from_knn_graph(A: Any, n_comparisons: Any, rng: np.random.Generator, labels:
         count = total
         _, labels = check_objects(n, labels)
         if total >= _MAX_ROWS:
-            raise ValueError(f"graph: {total:,} triplets are too many to hold; ask for some with n_comparisons")
+            raise ValueError(f"graph: {total:,} triplets do not fit in memory; set n_comparisons to draw a sample")
     else:
         count, labels = _sizes(n, n_comparisons, labels)
     # Neighbourhoods with the object itself: what k must avoid.

@@ -1,4 +1,4 @@
-"""The error for files that cannot be read, and the small words of which messages are made."""
+"""The error for files that cannot be read, and helpers for wording messages."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def group(columns: list[np.ndarray], n_objects: int) -> tuple[np.ndarray, np.nda
 
 
 def _rank(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """First place of each distinct value, in order, and the rank of every value; faster than `np.unique`."""
+    """Index of the first occurrence of each distinct value, in order, and the rank of every value."""
     order = np.argsort(key)
     ordered = key[order]
     new = np.append(True, ordered[1:] != ordered[:-1])
@@ -96,7 +96,7 @@ def answers_naming(comparisons: Comparisons) -> np.ndarray:
 
 
 def questions_of(comparisons: Comparisons) -> np.ndarray:
-    """Number the questions that single rows answer, int (N,), though one answer may have several rows."""
+    """The number of the question that each row answers, int (N,); rows of one answer may have different ones."""
     return group(same_question(comparisons.index)[0], comparisons.n_objects)[1]
 
 

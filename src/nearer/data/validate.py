@@ -125,7 +125,7 @@ def check_numbers(values: Any, name: str) -> np.ndarray:
 
 
 def check_objects(n_objects: Any, labels: Any) -> tuple[int | None, np.ndarray | None]:
-    """The number of objects (None if neither is given) and the labels as an array of str."""
+    """The number of objects (None if neither it nor labels are given), and the labels as an array of str."""
     if n_objects is not None:
         n_objects = check_integer(n_objects, "n_objects", 1, INDEX_LIMIT)
     if labels is None:

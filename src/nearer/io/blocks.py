@@ -257,8 +257,8 @@ class BlockReader:
             yield _in_one(kept)
         if total != self._n_counting:
             raise FileFormatError(
-                f"{self.path}: gave {counted(total, 'comparison')}, and {self._n_counting:,} when it was first read; "
-                "it has changed since"
+                f"{self.path}: has {counted(total, 'comparison')}, but had {self._n_counting:,} when first read; "
+                "the file has changed"
             )
 
 

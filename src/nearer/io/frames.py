@@ -26,7 +26,7 @@ def is_table(X: Any) -> bool:
 
 
 def as_table(X: Any, name: str = "table") -> Table:
-    """Make a table of a frame, an Arrow table, a mapping of columns, a structured array, or rows; `name` it."""
+    """A table from a frame, an Arrow table, a mapping of columns, a structured array, or rows; messages use `name`."""
     if isinstance(X, Table):
         return X
     found, columns = _named_columns(X, name)

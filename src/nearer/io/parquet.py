@@ -227,7 +227,7 @@ def parquet_among(folder: str, files: Iterable[str]) -> tuple[list[str], list[st
 
 
 def refuse_versions(files: Iterable[str], find: Callable[[str, str], Any]) -> None:
-    """Refuse files of which a log says which still count; `find` looks for a pattern in a folder."""
+    """Refuse a folder with a log of which files are current; `find` looks for a pattern in a folder."""
     folders = dict.fromkeys(str(folder) for file in files for folder in Path(file).parents if "=" not in folder.name)
     for folder, (mark, whose) in itertools.product(folders, _LOGS.items()):
         if find(folder, mark):

@@ -231,13 +231,13 @@ def open_table(name: str, layouts: Sequence[Layout] = (), *, format: str | None 
 
 
 def find_format(name: str, format: str | None = None) -> str:
-    """Settle the format from what was said, the ending of the name, or the first bytes; refuse what is not there."""
+    """The format by the argument, the ending of the name, or the first bytes; raises an error if there is no file."""
     path = Path(name)
     if format is not None and format not in FORMATS:
         raise ValueError(f"format: got {format!r}, expected one of {listed(FORMATS)}")
     if path.is_dir() or (not path.exists() and is_pattern(name)):
         if format not in (None, "parquet"):
-            raise FileFormatError(f"{name}: is a directory or a pattern, which only Parquet files may be")
+            raise FileFormatError(f"{name}: is a directory or a pattern; only Parquet supports these")
         return "parquet"
     if not path.exists():
         near = closest(path.name, [file.name for file in path.parent.iterdir()]) if path.parent.is_dir() else None

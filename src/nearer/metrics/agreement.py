@@ -50,13 +50,14 @@ class ParticipantCheck:
 def agreement_with_others(
     comparisons: Comparisons, member: np.ndarray, side: np.ndarray, counts: np.ndarray
 ) -> list[ParticipantCheck] | None:
-    """Agreement of each participant with the others, the lowest p-value first; None if they are not known.
+    """Agreement of each participant with the others, the lowest p-value first; None if participants are not known.
 
     `member` and `side` (N,) are the question of each row and which of its two answers it is; `counts` (2, n_questions).
 
-    Null hypothesis: each of the answers to a question is equally likely to be the participant's, so with a answers one
-    way and b < a the other, theirs is among the b with probability b / (a + b). The p-value is that of as many answers
-    in the minority. An answer of several rows counts once, by their mean, which makes the p-value larger if anything.
+    Null hypothesis: each of the answers to a question is equally likely to be the participant's. If a people answered
+    one way and b < a the other, the participant is among the b with probability b / (a + b). The p-value is the
+    probability of being in the minority at least as often as observed. An answer of several rows counts once, by the
+    mean of its rows, which can only make the p-value larger.
     """
     if comparisons.people is None:
         return None

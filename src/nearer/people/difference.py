@@ -76,7 +76,9 @@ def differ(
     data = estimator.comparisons_on_map(comparisons)
     X = filled(estimator.embedding_, data.n_objects)
     if X.shape[1] < 2:
-        raise ValueError("differ: got a map of 1 dimension, expected at least 2: one axis can only count more or less")
+        raise ValueError(
+            "differ: got a map of 1 dimension, expected at least 2: people cannot weight a single axis differently"
+        )
     scores, guess = _scores(data, X, estimator.loss_, estimator.reliability)
     rng = as_generator(random_state)
     first, answer = first_rows(data)
@@ -95,7 +97,7 @@ def differ(
 
 
 def _scores(data: Comparisons, X: np.ndarray, loss: Loss, reliability: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Score of each answer in the metric, and its mean for a guess: whitened, (N, d (d + 1) / 2)."""
+    """Whitened score (N, d (d + 1) / 2) of each answer with respect to the metric, and its mean for a guess."""
     swap = [0, 2, 1] if data.index.shape[1] == 3 else [2, 3, 0, 1]
     upper = np.triu_indices(X.shape[1])
     factor = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
@@ -127,7 +129,7 @@ def _cleaned(scores: np.ndarray, guess: np.ndarray, unit: np.ndarray) -> np.ndar
 def _by_signs(
     scores: np.ndarray, unit: np.ndarray, n_resamples: int, rng: np.random.Generator
 ) -> tuple[float, np.ndarray]:
-    """Agreement of the answers of each unit with one another, and the same with random signs."""
+    """How far the answers of each unit agree with one another, and the same after random sign flips."""
     order = np.argsort(unit, kind="stable")
     scores = scores[order]
     start = np.flatnonzero(np.diff(unit[order], prepend=-1))

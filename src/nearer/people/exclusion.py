@@ -108,7 +108,7 @@ class ExclusionRules:
             if limit is None:
                 continue
             if values is None or not np.isfinite(values.astype(float)).any():
-                raise ValueError(f"rules: {name} cannot be applied: the column {column} of the table is not known")
+                raise ValueError(f"rules: {name} cannot be applied: the table has no values in column {column}")
             with np.errstate(invalid="ignore"):
                 found[form.format(100 * limit if column in FRACTIONS else limit)] = breaks(values, limit)
         if self.level is not None:

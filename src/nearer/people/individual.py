@@ -268,9 +268,9 @@ class IndividualEmbedding(BaseEstimator):
         Parameters
         ----------
         X, y, sample_weight : Any
-            As in `OrdinalEmbedding.fit`, in memory and with participants, unless `groups` are given.
+            As in `OrdinalEmbedding.fit`, but in memory; participants are required unless `groups` is given.
         groups : array-like of str or int, shape (N,), or mapping of participant to group, optional
-            Weights are then one set for each group, such as experts and novices.
+            One set of weights is then fitted for each group, such as experts and novices.
         """
         check_integer(self.n_components, "n_components", 1)
         check_bool(self.reliability, "reliability")

@@ -21,7 +21,7 @@ def check_kind(kind: str) -> None:
 class Pool:
     """Questions about three of the given `objects`: all of them, or those listed in `among` (q, 3).
 
-    The order of a and b in a triplet ``head, a, b``, and any order in an odd-one-out question, is irrelevant.
+    The order of a and b in a triplet ``head, a, b`` does not matter, nor does any order in an odd-one-out question.
     """
 
     def __init__(self, n_objects: int, objects: np.ndarray, kind: str = "triplets", among: np.ndarray | None = None):

@@ -265,7 +265,7 @@ def _known(
     data: Comparisons | None = None
     if isinstance(known, OrdinalEmbedding):
         if not hasattr(known, "comparisons_"):
-            raise ValueError("known: got a model without its comparisons, expected the answers; give the comparisons")
+            raise ValueError("known: got a model saved without its comparisons; pass the comparisons instead")
         model, data = clone(known).set_params(n_components=known.n_components_), known.comparisons_
     elif known is not None:
         data = as_comparisons(known)

@@ -119,7 +119,7 @@ def bibliography(loss: str) -> str:
 
 
 def _work(loss: str) -> Work | None:
-    """The publication of a loss; None for one that is not built in."""
+    """The paper that introduced a loss; None if the loss is not built in."""
     return LOSSES[loss].work if loss in LOSSES else None
 
 

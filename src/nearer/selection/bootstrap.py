@@ -72,11 +72,11 @@ class NearerIntervals:
 class Bootstrap:
     """A map and its resamples.
 
-    Resamples scatter about the map fitted to all answers, which is biased, because the loss does not model wrong
+    Resamples scatter about the map fitted to all answers, which is biased, since the loss does not model wrong
     answers. `likely` is the maximum-likelihood map of models with lapses, and `simulated` are fits to answers drawn
-    from it; the bias is their mean difference from `likely`. `covariance` is that of the resamples, plus the outer
-    product of the difference from `likely`, widened like the intervals. `widening` is chosen such that 90 % of the
-    intervals about the simulated fits contain `likely`.
+    from it; the bias is the mean of `simulated` minus `likely`. `covariance` is that of the resamples plus the outer
+    product of the map's difference from `likely`, widened like the intervals. `widening` is chosen so that 90 % of
+    the intervals about the simulated fits contain `likely`.
     """
 
     embedding: np.ndarray  # (n_objects, n_components), fitted to all answers
@@ -97,7 +97,7 @@ class Bootstrap:
         """
         known = self.accuracy_samples[np.isfinite(self.accuracy_samples)]
         if not len(known):
-            raise ValueError("accuracy: no resample left an answer out")
+            raise ValueError("accuracy: every resample contains all answers, so none is left to test on")
         return replace(interval_of(known, level), estimate=float(known.mean()))
 
     def nearer(self, questions: Any, level: float = 0.9) -> NearerIntervals:

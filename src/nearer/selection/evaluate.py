@@ -75,7 +75,7 @@ class Evaluation:
         return least is not None and bound is not None and least - bound > ROUGH
 
     def summary(self) -> dict[str, Any]:
-        """All results as plain values, as in summary.json; `figures_of` reads the single figures back."""
+        """All results as plain values, as in summary.json; `figures_of` reads individual figures back."""
         values: dict[str, Any] = {"training_accuracy": self.training, "cross_validation": None, "check": None}
         if self.fold_accuracy:
             values["cross_validation"] = {

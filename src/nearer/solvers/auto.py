@@ -175,7 +175,7 @@ class Auto(Solver):
             self._eased_batch = Ridge(self._eased_batch, stage.penalty)
 
     def _shown(self, objective: Any, inner: State, memory: dict[str, Any]) -> State:
-        """The state of a stage as that of the whole run."""
+        """The state of the whole run that corresponds to the state of a stage."""
         memory = {**memory, "inner": vars(inner)}
         work, note = memory["work"] + inner.n_gradients, memory["note"]
         if memory["warm"]:
@@ -218,7 +218,7 @@ class Auto(Solver):
         return self.smoothing > 0 and offers(batch, "smoothed")
 
     def _smallest(self, objective: Any, state: State, unit: float | None, most: float) -> tuple[np.ndarray, float, int]:
-        """The smallest of X, X/2, X/4, ... that is as good up to `tol` and at most `most`; its value; evaluations."""
+        """The last of X, X/2, X/4, ... whose value rose by at most `tol` and not above `most`; value; evaluations."""
         X, value = state.X, float(state.value)  # type: ignore[arg-type]
         limit = min(value + self.tol * (value if unit is None else unit), most)
         tries = 0

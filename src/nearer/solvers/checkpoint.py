@@ -91,8 +91,8 @@ class Checkpoint:
             self._refuse(f"objective at the start: got {at_start!r}, expected {value!r}: the comparisons are others")
         if at_start != value:
             warnings.warn(
-                f"checkpoint: {self.path}: the objective differs in its last digits, as on another processor or with "
-                "rows in another order; the result will not be the same bit for bit",
+                f"checkpoint: {self.path}: the objective differs in its last digits, as on another processor or "
+                "with reordered rows; the result will not be the same bit for bit",
                 ReproducibilityWarning,
                 stacklevel=5,
             )

@@ -1,4 +1,4 @@
-"""From the names of columns, or a declaration, to what every column means. Cells are never looked at."""
+"""Determine what every column means from the column names or a declaration; cells are never read."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ class _Resolving:
         return self.declared.updated(Layout(kind, header_row=row)).with_columns(columns)
 
     def _incomplete(self, forms: Sequence[Form], core: set[str], at: Mapping[str, int]) -> Refusal:
-        """Refuse a table that lacks columns, with the forms of which most are there."""
+        """The refusal of a table that lacks columns; it names the forms that the table comes closest to."""
         hits = {form: len(core & {*form.roles}) for form in forms}
         most, width = max(hits.values()), len(self.table.names)
         near = [form for form in forms if hits[form] == most and len(form.roles) <= width] or [*forms]

@@ -15,7 +15,7 @@ from nearer.data.messages import FileFormatError
 
 @dataclass
 class Table(ABC):
-    """Named columns; a carrier (text, Parquet, a frame, ...) makes one, and nothing else knows the carrier."""
+    """Named columns, whatever they were read from (text, Parquet, a frame, ...)."""
 
     name: str  # as shown in messages: the path of a file, or "table"
     form: str  # what carries it, in words, such as "comma-separated"
