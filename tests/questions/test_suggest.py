@@ -118,7 +118,7 @@ def test_same_seed_same_questions():
         ({"known": [[0, 1, 2]], "objects": 2}, "objects: got 2"),
         ({"known": [[0, 1, 5]], "objects": 4}, "objects: got 4, but the answers are about 6"),
         ({"known": [[0, 1, 5]], "objects": list("abcdef")}, "have none"),
-        ({"known": OrdinalEmbedding(2)}, "a model without its comparisons"),
+        ({"known": OrdinalEmbedding(2)}, "known: "),
         ({"objects": 5, "n_components": 0}, "n_components: got 0"),
     ],
 )
