@@ -84,6 +84,7 @@ def test_triplets_may_be_followed_by_quadruplets():
     est.partial_fit(Comparisons.from_points(P, 400, kind="quadruplets", random_state=1))
     assert est.comparisons_.kind == "quadruplets"
     assert est.comparisons_.weights.sum() == 800
+    assert len(est.comparisons_) < 800, "equal ones are merged"
 
 
 def test_what_does_not_fit_the_map_is_refused():

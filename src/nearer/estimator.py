@@ -27,7 +27,7 @@ from nearer.metrics import (
     principal_axes,
     worst_comparisons,
 )
-from nearer.metrics.on_map import comparisons_on_map, joined
+from nearer.metrics.comparison import comparisons_on_map
 from nearer.model_file import save_model
 from nearer.notebook import data_frame
 from nearer.placement import Placement, extended, filled, place_objects
@@ -242,7 +242,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             )
         further = self.comparisons_on_map(X, y, sample_weight)
         self._refuse_nameless(further, "partial_fit")
-        comparisons = joined(self.comparisons_, further)
+        comparisons = _joined(self.comparisons_, further)
         if self.n_objects is not None and comparisons.n_objects > self.n_objects:
             raise ValueError(
                 f"partial_fit: got comparisons over {comparisons.n_objects:,} objects, expected at most "
@@ -688,6 +688,21 @@ def set_result(estimator: OrdinalEmbedding, result: Result, n_columns: int) -> N
     """Set the attributes that follow from what the solver returned."""
     estimator.result_, estimator.n_iter_, estimator.history_ = result, result.n_iter, result.history
     estimator.objective_, estimator.n_features_in_ = result.objective, n_columns
+
+
+def _joined(earlier: Comparisons, further: Comparisons) -> Comparisons:
+    """All comparisons over the objects of the further ones, equal rows merged; quadruplets if either has them.
+
+    The first objects of the further ones are those of the earlier ones, in the same order.
+    """
+    kinds = {earlier.kind, further.kind}
+    n_objects = max(earlier.n_objects, further.n_objects)
+    labels = earlier.labels if further.labels is None else further.labels
+    parts = [
+        Comparisons(part.index if len(kinds) == 1 else part.quadruplets(), n_objects, part.weights, labels)
+        for part in (earlier, further)
+    ]
+    return Comparisons.concat(parts).aggregate()
 
 
 def _check_participants(source: Source) -> None:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from nearer.data import Comparisons, renumbered
-from nearer.metrics.on_map import joined
 
 
 def test_relabelled_puts_given_labels_first_and_unknown_ones_after_them_sorted():
@@ -24,19 +23,6 @@ def test_relabelled_without_labels_takes_numbers_and_refuses_names():
     assert new.index.tolist() == [[2, 3, 0]]
     with pytest.raises(ValueError, match=r"^relabelled: got names, but these comparisons have none$"):
         Comparisons([[0, 1, 2]]).relabelled(["a"])
-
-
-def test_joined_merges_equal_rows_and_counts_them():
-    both = joined(Comparisons([[0, 1, 2], [0, 1, 2]]), Comparisons([[0, 1, 2], [3, 1, 2]], weights=[0.5, 2]))
-    assert both.index.tolist() == [[0, 1, 2], [3, 1, 2]]
-    assert both.weights.tolist() == [2.5, 2.0]
-    assert both.n_objects == 4
-
-
-def test_joined_makes_quadruplets_of_triplets_where_needed():
-    both = joined(Comparisons([[0, 1, 2]]), Comparisons([[0, 1, 3, 2]]))
-    assert both.kind == "quadruplets"
-    assert both.index.tolist() == [[0, 1, 0, 2], [0, 1, 3, 2]]
 
 
 def test_renumbered_keeps_rows_and_weights():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from nearer.metrics import AnswerLaw, comparison_distances, fit_answer_law, log_ratio
+from nearer.metrics import AnswerLaw, fit_answer_law
 
 
 def drawn(law, count=5000, seed=0):
@@ -43,10 +43,3 @@ def test_probabilities():
         law.probability(np.array([0.0, np.nan, np.inf, -np.inf])), [0.5, 0.5, 0.9, 0.1], atol=1e-8
     )
     assert law.probability(np.array([0.7]))[0] == pytest.approx(0.1 + 0.8 / (1 + np.exp(-1.4)))
-
-
-def test_log_ratio_is_that_of_the_distances():
-    X = np.random.default_rng(0).normal(size=(6, 3))
-    rows = np.array([[0, 1, 2], [3, 4, 5]])
-    near, far = comparison_distances(X, rows)
-    np.testing.assert_allclose(log_ratio(X, rows), np.log(np.sqrt(far) / np.sqrt(near)))

@@ -94,21 +94,12 @@ def agreement_with_others(
         p_value[i] = sum_of_binomials_tail(n, chances, int(n_minority[i]))
     tested = n_shared >= MIN_SHARED
     suspicious = tested & (p_value < SIGNIFICANCE / max(int(tested.sum()), 1))
-    with np.errstate(invalid="ignore"):
-        agreement, expected = n_agree / n_shared, n_expected / n_shared
     order = np.lexsort((np.where(tested, p_value, 2.0), ~suspicious))
-    return [
-        ParticipantCheck(
-            participant=people[i] if people.dtype.kind == "O" else int(people[i]),
-            n_answers=round(n_answers[i]),
-            n_shared=int(n_shared[i]),
-            agreement=float(agreement[i]) if n_shared[i] else None,
-            expected=float(expected[i]) if n_shared[i] else None,
-            p_value=float(p_value[i]) if tested[i] else None,
-            suspicious=bool(suspicious[i]),
-        )
-        for i in order.tolist()
-    ]
+    with np.errstate(invalid="ignore"):
+        of_shared = [np.ma.masked_array(n / n_shared, n_shared == 0) for n in (n_agree, n_expected)]
+    counted = np.rint([n_answers, n_shared]).astype(int)
+    columns = (people, *counted, *of_shared, np.ma.masked_array(p_value, ~tested), suspicious)
+    return [ParticipantCheck(*row) for row in zip(*(column[order].tolist() for column in columns))]
 
 
 def sum_of_binomials_tail(n: np.ndarray, p: np.ndarray, least: int) -> float:

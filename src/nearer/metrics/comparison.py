@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +15,13 @@ from scipy.special import ndtri
 from nearer import kernels
 from nearer.data import Comparisons, check_integer, check_numbers, row_names
 from nearer.data.splits import group
-from nearer.io.coerce import as_comparisons
-from nearer.io.frames import is_table
+from nearer.data.validate import is_whole
+from nearer.io.coerce import as_comparisons, is_named
 from nearer.losses import Loss, get_loss
-from nearer.metrics.on_map import on_labels
+from nearer.machine import check_memory
 from nearer.notebook import data_frame, html_table
 from nearer.registry import WITH_MODEL
+from nearer.warning_types import InputWarning
 
 CHUNK_ROWS = 1 << 17  # rows processed at once, in a few MB of work space
 
@@ -77,13 +79,8 @@ def comparison_accuracy(
     sample_weight : array (N,), optional
         Multiplies the weights of the comparisons.
     """
-    points, data = _on_points(embedding, comparisons)
-    weights, total = _weights(data, sample_weight)
-    satisfied = [
-        float(np.count_nonzero(near < far) if weights is None else weights[rows][near < far].sum())
-        for rows, near, far in _distance_chunks(points, data.index)
-    ]
-    return min(math.fsum(satisfied) / total, 1.0)
+    points, data = _on_points(embedding, comparisons, sample_weight)
+    return min(_mean(points, data, np.less), 1.0)
 
 
 def comparison_error(
@@ -107,16 +104,14 @@ def log_loss(
     loss : {"ckl", "ste", "tste"} or Loss
         The loss the embedding was fitted with: it defines the model.
     """
-    points, data = _on_points(embedding, comparisons)
+    points, data = _on_points(embedding, comparisons, sample_weight)
     model = _model(loss, points.shape[1])
-    weights, total = _weights(data, sample_weight)
-    sums = []
-    for rows, near, far in _distance_chunks(points, data.index):
+
+    def surprise(near: np.ndarray, far: np.ndarray) -> np.ndarray:
         # the loss is the negative log-likelihood, in a form that does not overflow
-        values = np.asarray(model.terms(near, far)[0])
-        values = np.where(np.isnan(near) | np.isnan(far), math.log(2.0), values)
-        sums.append(float(values.sum() if weights is None else weights[rows] @ values))
-    return math.fsum(sums) / total
+        return np.where(np.isnan(near) | np.isnan(far), math.log(2.0), model.terms(near, far)[0])
+
+    return _mean(points, data, surprise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,31 +139,26 @@ def calibration(
     `n_bins` equal bins and compared with how often the answers agree. A tie (p = 1/2, also where an object has no
     position) is right half of the time. The comparisons are preferably held out from the fit.
     """
-    if n_bins < 1:
-        raise ValueError(f"n_bins: got {n_bins}, expected at least 1")
-    points, data = _on_points(embedding, comparisons)
-    model = _model(loss, points.shape[1])
-    weights, total = _weights(data, sample_weight)
-    count = np.zeros(n_bins, dtype=np.int64)
-    sums = np.zeros((3, n_bins))  # of weights, and of weights times confidence and times being right
-    for rows, near, far in _distance_chunks(points, data.index):
-        unsure = np.isnan(near) | np.isnan(far) | (near == far)
-        p = np.where(unsure, 0.5, model.probability(near, far))
-        confidence = np.maximum(p, 1.0 - p)
-        right = np.where(unsure, 0.5, near < far)  # every model predicts the shorter pair
-        which = np.minimum(((confidence - 0.5) * 2 * n_bins).astype(np.intp), n_bins - 1)
-        w = np.ones(len(p)) if weights is None else weights[rows]
-        count += np.bincount(which, minlength=n_bins)
-        sums += [np.bincount(which, weights=w * each, minlength=n_bins) for each in (1.0, confidence, right)]
-    mass, confidence_sum, right_sum = sums
+    check_integer(n_bins, "n_bins", 1)
+    points, data = _on_points(embedding, comparisons, sample_weight)
+    near, far = _squared_distances(points, data.index)
+    unsure = np.isnan(near) | np.isnan(far) | (near == far)
+    p = np.where(unsure, 0.5, _model(loss, points.shape[1]).probability(near, far))
+    confidence = np.maximum(p, 1.0 - p)
+    right = np.where(unsure, 0.5, near < far)  # every model predicts the shorter pair
+    which = np.minimum(((confidence - 0.5) * 2 * n_bins).astype(np.intp), n_bins - 1)
+    w = np.ones(len(p)) if data.weights is None else data.weights
+    mass, confidences, rights = (
+        np.bincount(which, weights=w * each, minlength=n_bins) for each in (1.0, confidence, right)
+    )
     filled = np.where(mass > 0, mass, np.nan)
     return Calibration(
         bins=np.linspace(0.5, 1.0, n_bins + 1),
-        predicted=confidence_sum / filled,
-        observed=right_sum / filled,
-        count=count,
-        weight=mass / total,
-        ece=float(np.abs(right_sum - confidence_sum).sum() / total),
+        predicted=confidences / filled,
+        observed=rights / filled,
+        count=np.bincount(which, minlength=n_bins),
+        weight=mass / w.sum(),
+        ece=float(np.abs(rights - confidences).sum() / w.sum()),
     )
 
 
@@ -287,15 +277,14 @@ def check_points(embedding: ArrayLike, name: str = "embedding") -> np.ndarray:
     return points
 
 
-def _on_points(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> tuple[np.ndarray, Comparisons]:
+def _on_points(
+    embedding: ArrayLike, comparisons: Comparisons | ArrayLike, sample_weight: ArrayLike | None = None
+) -> tuple[np.ndarray, Comparisons]:
     """Positions, and comparisons of their rows; rows with names, as in the index of a frame, are matched by them."""
     points, names = check_points(embedding), row_names(embedding)
-    if isinstance(comparisons, Comparisons):
-        data = comparisons if names is None else on_labels(comparisons, names, False)
-    elif is_table(comparisons):
-        data = on_labels(as_comparisons(comparisons), names, True)
-    else:
-        data = on_labels(as_comparisons(comparisons, n_objects=len(points)), names, False)
+    data = as_comparisons(comparisons, None, sample_weight)
+    if names is not None or not isinstance(comparisons, Comparisons):
+        data = on_labels(data, names, is_named(comparisons))
     if data.n_objects > len(points):
         first = "" if names is None or data.labels is None else f" ({str(data.labels[len(points)])!r} has no row)"
         raise ValueError(
@@ -304,27 +293,60 @@ def _on_points(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> tu
     return points, data
 
 
-def _weights(comparisons: Comparisons, sample_weight: ArrayLike | None) -> tuple[np.ndarray | None, float]:
-    """Weight of every row (None: all 1) and their sum."""
-    weights = comparisons.weights
-    if sample_weight is not None:
-        extra = check_numbers(sample_weight, "sample_weight")
-        if extra.shape != (len(comparisons),):
-            raise ValueError(f"sample_weight: got shape {extra.shape}, expected ({len(comparisons)},)")
-        bad = np.flatnonzero(~(np.isfinite(extra) & (extra >= 0)))
-        if len(bad):
-            raise ValueError(f"sample_weight: row {bad[0]} is {extra[bad[0]]}, expected a finite number >= 0")
-        weights = extra if weights is None else weights * extra
-    if weights is None:
-        return None, float(len(comparisons))
-    total = float(weights.sum())
-    if total <= 0:
-        raise ValueError("sample_weight: all weights are 0, expected at least one above 0")
-    return weights, total
-
-
-def _distance_chunks(points: np.ndarray, index: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-    """Row slices with their squared near and far distances, a bounded number of rows at a time."""
-    for start in range(0, len(index), CHUNK_ROWS):
+def _mean(points: np.ndarray, data: Comparisons, measure: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:
+    """Weighted mean over the comparisons of a function of their two distances, in bounded memory."""
+    weights, sums = data.weights, []
+    for start in range(0, len(data), CHUNK_ROWS):
         rows = slice(start, start + CHUNK_ROWS)
-        yield rows, *_squared_distances(points, index[rows])
+        values = measure(*_squared_distances(points, data.index[rows]))
+        sums.append(float((values if weights is None else values * weights[rows]).sum()))
+    return math.fsum(sums) / float(len(data) if weights is None else weights.sum())
+
+
+def comparisons_on_map(
+    X: Any, labels: np.ndarray | None, n_objects: int, y: Any = None, sample_weight: Any = None
+) -> Comparisons:
+    """Comparisons in any form that `fit` takes, with objects numbered as on a map; further objects follow."""
+    comparisons = on_labels(as_comparisons(X, y, sample_weight), labels, is_named(X))
+    seen = comparisons.seen
+    if not seen[:n_objects].any():
+        found = f"none of the objects compared, {int(seen.sum()):,} in all, is on the map"
+        warnings.warn(found, InputWarning, stacklevel=4)
+    from_one = len(seen) == n_objects + 1 and not seen[0] and seen[1:].all()
+    if from_one and (labels is None or labels.tolist() == list(map(str, range(n_objects)))):
+        found = f"the comparisons use the numbers 1 to {n_objects}, the objects of the map are 0 to {n_objects - 1}"
+        warnings.warn(f"{found}: are they counted from 1?", InputWarning, stacklevel=4)
+    return comparisons
+
+
+def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons:
+    """The same comparisons with objects numbered as on a map with these labels (n,); further objects follow.
+
+    In comparisons without labels, numbers are labels if `named`, as in a table. Otherwise, as in an array, they are
+    rows of the map; numbers that could be either are refused.
+    """
+    if labels is None:
+        return comparisons if comparisons.labels is None else _by_number(comparisons)
+    if comparisons.labels is None:
+        rows = np.arange(len(labels)).astype(str)
+        if not named and not np.array_equal(labels, rows):
+            number = next(filter(is_whole, map(str, labels)), None)
+            if number is None:
+                return comparisons
+            raise ValueError(
+                f"comparisons: got numbers without names: are they rows of the map or its labels, such as {number!r}? "
+                "For labels give a table of them, for rows Comparisons(index, labels=labels of the map)"
+            )
+        comparisons = comparisons.replaced(labels=np.arange(comparisons.n_objects).astype(str))
+    return comparisons.relabelled(labels)
+
+
+def _by_number(comparisons: Comparisons) -> Comparisons:
+    """The same without labels, for a map without any: labels that are numbers are its rows."""
+    labels = [] if comparisons.labels is None else comparisons.labels.tolist()
+    if not all(map(is_whole, labels)):
+        raise ValueError("comparisons: got labels, but the map has none; give numbers, the rows of embedding_")
+    n_objects = max(map(int, labels)) + 1
+    what = f"comparisons: object number {n_objects - 1:,}"
+    check_memory(100.0 * n_objects, what, "are the numbers those of the map?")
+    return comparisons.relabelled(np.arange(n_objects).astype(str)).replaced(labels=None)

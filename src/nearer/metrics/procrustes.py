@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.spatial import procrustes
 
 from nearer.data import check_bool, in_order_of, row_names
 from nearer.metrics.comparison import check_points
@@ -31,7 +32,7 @@ def fit_procrustes(X: ArrayLike, reference: ArrayLike, scaling: bool = True) -> 
     rotation, reflection and translation.
     """
     check_bool(scaling, "scaling")
-    points, target = paired(X, reference)
+    points, target = _paired(X, reference)
     mean, target_mean = points.mean(axis=0), target.mean(axis=0)
     centred = points - mean
     u, singular, vt = np.linalg.svd(centred.T @ (target - target_mean))
@@ -89,20 +90,10 @@ def spread_shares(X: ArrayLike) -> np.ndarray:
 def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
     """Disparity of two maps (n, d1) and (n, d2) up to rotation, reflection, translation and scale, in [0, 1].
 
-    Both are centred and scaled to unit norm; the result is the least sum of squared differences left after the best
-    rotation and scale: 0 for the same shape, 1 for nothing in common. It is symmetric. Row i of both is the same
-    object, or, in two pandas tables, rows of the same name; rows with NaN in either are left out.
+    That of `scipy.spatial.procrustes`: 0 for the same shape, 1 for nothing in common. Row i of both is the same object,
+    or, in two pandas tables, rows of the same name; rows with NaN in either are left out.
     """
-    a, b = paired(X, Y)
-    units = []
-    for name, points in (("X", a), ("Y", b)):
-        centred = points - points.mean(axis=0)
-        norm = np.linalg.norm(centred)
-        if norm == 0:
-            raise ValueError(f"{name}: all points coincide, so its shape is undefined")
-        units.append(centred / norm)
-    overlap = np.linalg.svd(units[0].T @ units[1], compute_uv=False).sum()
-    return float(np.clip(1.0 - overlap**2, 0.0, 1.0))
+    return float(procrustes(*_paired(X, Y))[2])
 
 
 def _checked(X: ArrayLike, name: str) -> np.ndarray:
@@ -113,7 +104,7 @@ def _checked(X: ArrayLike, name: str) -> np.ndarray:
     return points
 
 
-def paired(X: ArrayLike, Y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def _paired(X: ArrayLike, Y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """The rows without NaN in either, padded to the same number of columns."""
     X = in_order_of(X, row_names(Y), "X")
     Y = in_order_of(Y, row_names(X), "reference")

@@ -28,7 +28,7 @@ from nearer.lapse_rates import (
 from nearer.losses import Loss, loss_with
 from nearer.metrics import fit_answer_law
 from nearer.metrics.answer_law import log_odds
-from nearer.metrics.on_map import comparisons_on_map
+from nearer.metrics.comparison import comparisons_on_map
 from nearer.metrics.procrustes import mirrored
 from nearer.notebook import data_frame
 from nearer.objective import block_bounds, in_order, resolve_jobs

@@ -17,7 +17,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.io.frames import is_table
 from nearer.metrics import comparison_accuracy, log_ratio, procrustes_align
-from nearer.metrics.on_map import on_labels
+from nearer.metrics.comparison import on_labels
 from nearer.refits import fit_best, quiet_map, simulated, template
 from nearer.selection.bias import likely_map
 
