@@ -15,10 +15,6 @@ class UnplacedObjectsWarning(UserWarning):
     """Objects without a place on the map are named, and left out."""
 
 
-class RepeatedQuestionsWarning(UserWarning):
-    """Too few questions are left, so that some are asked again."""
-
-
 class ConvergenceWarning(UserWarning):
     """The solver diverged or did not move, so that the map should not be used."""
 

@@ -40,19 +40,6 @@ def symmetric(seed):
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_margin_and_probability(law):
-    margin, _, _ = law.margin(X, QUESTIONS)
-    other, _, _ = law.margin(X, QUESTIONS[:, [0, 2, 1]])
-    np.testing.assert_allclose(margin, -other, atol=1e-12)
-    near = np.sum((X[QUESTIONS[:, 0]] - X[QUESTIONS[:, 1]]) ** 2, axis=1)
-    far = np.sum((X[QUESTIONS[:, 0]] - X[QUESTIONS[:, 2]]) ** 2, axis=1)
-    assert ((margin > 0) == (near < far)).all()
-    p = law.probability(margin)
-    assert (p >= law.lapse).all()
-    assert (p <= 1 - law.lapse).all()
-
-
-@pytest.mark.parametrize("law", LAWS)
 def test_worth_is_the_fisher_information(law):
     margin, step = np.array([-30.0, -2.0, -0.1, 0.0, 0.5, 3.0]), 1e-5
     slope = (law.probability(margin + step) - law.probability(margin - step)) / (2 * step)

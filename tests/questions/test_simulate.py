@@ -1,4 +1,4 @@
-"""Simulated people, recorded answers, simulated studies, plans."""
+"""Simulated people, simulated studies, plans."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.check import check
-from nearer.questions import Crowd, Recorded, plan_study, simulate_study
-from nearer.questions.pool import Pool
+from nearer.questions import Crowd, plan_study, simulate_study
+from nearer.selection import cross_validate_dimensions
 
 POINTS = np.random.default_rng(1).normal(size=(12, 2))
 
@@ -50,24 +50,6 @@ def test_people_differ():
     assert np.mean(right) == pytest.approx(crowd.probability(rows.index).mean(), abs=0.01)
 
 
-def test_recorded_answers_come_back_and_no_others():
-    data = Comparisons.from_points(POINTS, 400, random_state=0, noise=0.2)
-    recorded = Recorded(data, random_state=0)
-    given = recorded.answer(recorded.among, "triplets", np.random.default_rng(0))
-    known = {tuple(row) for row in data.index.tolist()}
-    assert {tuple(row) for row in given.index.tolist()} <= known
-    asked, test = (set(Pool(12, np.arange(12)).keys(one.index).tolist()) for one in (recorded.asked, recorded.test))
-    assert not asked & test
-    with pytest.raises(ValueError, match=r"questions: got \[.*\], expected one that was recorded"):
-        recorded.answer(recorded.test.index[:1], "triplets", np.random.default_rng(0))
-    study = simulate_study(recorded, [60, 120], strategy="predictive", batch=30, random_state=0)
-    assert study.error.shape == (2,)
-    with pytest.raises(ValueError, match="test_size"):
-        Recorded(data, test_size=0.0)
-    with pytest.raises(ValueError, match="got quadruplets"):
-        Recorded(Comparisons.from_points(POINTS, 50, "quadruplets", random_state=0))
-
-
 @pytest.mark.parametrize("kind", ["triplets", "odd-one-out"])
 def test_a_study_knows_how_each_question_was_chosen(kind):
     crowd = Crowd(POINTS, "ste", 2.0)
@@ -81,14 +63,6 @@ def test_a_study_knows_how_each_question_was_chosen(kind):
     assert (again.comparisons.index == study.comparisons.index).all()
 
 
-def test_strategies_start_from_the_same_answers():
-    crowd = Crowd(POINTS, "ste", 2.0)
-    one, two = (simulate_study(crowd, [60, 200], strategy=s, batch=20, random_state=0) for s in ("random", "auto"))
-    assert one.error[0] == two.error[0]
-    assert (one.comparisons.index[:80] == two.comparisons.index[:80]).all()
-    assert (one.comparisons.index != two.comparisons.index).any()
-
-
 def test_choosing_pays():
     rng = np.random.default_rng(0)
     errors = {"random": [], "auto": []}
@@ -97,9 +71,6 @@ def test_choosing_pays():
         for strategy, found in errors.items():
             found.append(simulate_study(crowd, [500], strategy=strategy, batch=50, random_state=seed).error[-1])
     assert np.mean(errors["auto"]) < 0.8 * np.mean(errors["random"])
-
-
-# ---- planning ----
 
 
 def test_a_plan_says_how_many_answers():
@@ -125,16 +96,11 @@ def test_a_target_out_of_reach():
         (Crowd, {"points": POINTS, "law": "gauss"}, "law: got 'gauss'"),
         (Crowd, {"points": POINTS, "scale": 0}, "scale: got 0"),
         (Crowd, {"points": POINTS, "lapse": 2}, "lapse: got 2"),
-        (Crowd, {"points": POINTS, "n_people": 0}, "n_people: got 0"),
         (simulate_study, {"people": Crowd(POINTS), "checkpoints": [10], "kind": "pairs"}, "kind"),
-        (simulate_study, {"people": Crowd(POINTS), "checkpoints": [10], "batch": 0}, "batch"),
-        (simulate_study, {"people": Crowd(POINTS), "checkpoints": [10], "in_flight": -1}, "in_flight"),
         (plan_study, {"n_objects": 3}, "n_objects: got 3"),
         (plan_study, {"n_objects": 9, "n_components": 9}, "n_components: got 9"),
         (plan_study, {"n_objects": 9, "wrong": 0.5}, "wrong: got 0.5"),
         (plan_study, {"n_objects": 9, "target": 0.5}, "target: got 0.5"),
-        (plan_study, {"n_objects": 9, "kind": "pairs"}, "kind: got 'pairs'"),
-        (plan_study, {"n_objects": 9, "n_runs": 1}, "n_runs: got 1"),
     ],
 )
 def test_wrong_arguments_are_refused(function, arguments, message):
@@ -142,12 +108,7 @@ def test_wrong_arguments_are_refused(function, arguments, message):
         function(**arguments)
 
 
-# ---- answers to chosen questions elsewhere ----
-
-
 def test_others_measure_accuracy_on_random_questions_too():
-    from nearer.selection import cross_validate_dimensions
-
     study = simulate_study(Crowd(POINTS, "ste", 2.0), [400], random_state=0, batch=40)
     data = study.comparisons
     blind = data.at_random

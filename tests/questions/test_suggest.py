@@ -10,7 +10,7 @@ from nearer.metrics.answer_law import fit_distance_law
 from nearer.questions import Crowd, Situation, suggest
 from nearer.questions.pool import Pool
 from nearer.questions.suggest import held_out_law
-from nearer.warning_types import RepeatedQuestionsWarning
+from nearer.warning_types import InputWarning
 
 LABELS = [f"thing {letter}" for letter in "abcdefghijkl"]
 
@@ -62,13 +62,10 @@ def test_random_share():
     assert "35 balanced, 15 random" in repr(found)
 
 
-def test_excluded_objects_and_questions_do_not_come():
+def test_excluded_objects_do_not_come():
     data = answers(labels=LABELS)
     found = suggest(data, 60, exclude=LABELS[:4], random_state=0)
     assert found.index.min() == 4
-    every = suggest(data, 1, random_state=0)
-    left = suggest(objects=5, size=29, exclude=every.index[:1] % 5 * 0 + [[0, 2, 1]], random_state=0)
-    assert (0, 1, 2) not in keys(left.index)
 
 
 def test_labels_new_objects_and_table():
@@ -84,13 +81,8 @@ def test_labels_new_objects_and_table():
 def test_a_question_comes_again_only_when_none_is_left():
     data = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]], n_objects=3)
     assert keys(suggest(data, 1).index) == [(2, 0, 1)]
-    with pytest.warns(RepeatedQuestionsWarning, match="only 1 questions"):
+    with pytest.warns(InputWarning, match="only 1 questions"):
         assert len(suggest(data, 3)) == 3
-
-
-def test_same_seed_same_questions():
-    one, two = (suggest(answers(), 30, random_state=5) for _ in range(2))
-    assert (one.index == two.index).all()
 
 
 @pytest.mark.parametrize(
@@ -100,24 +92,16 @@ def test_same_seed_same_questions():
         ({"size": 1000, "objects": 5}, "only 30 different questions about 5 objects"),
         ({"objects": 2}, "objects: got 2"),
         ({}, "objects: got None and no answers"),
-        ({"objects": ["a", "b", "b"]}, "each once"),
+        ({"objects": ["a", "b", "b"]}, "labels: 'b' occurs twice"),
         ({"objects": 5, "strategy": "best"}, "strategy: got 'best', expected one of auto, random"),
         ({"objects": 5, "strategy": 7}, "strategy: got 7"),
         ({"objects": 5, "kind": "pairs"}, "kind: got 'pairs'"),
-        ({"objects": 5, "random_share": 2}, "random_share: got 2"),
         ({"objects": 5, "exclude": [0, 1, 2]}, "exclude: leaves 2 of 5 objects"),
         ({"objects": 5, "exclude": [9]}, "exclude: got 9, expected objects, from 0 to 4"),
-        ({"objects": 5, "exclude": ["x"]}, "exclude: got 'x', expected objects, from 0 to 4"),
         ({"objects": list("abcd"), "exclude": ["x"]}, "exclude: got 'x', expected objects, from 'a' to 'd'"),
         ({"objects": 5, "pending": [[0, 1]]}, r"pending: got shape \(1, 2\)"),
-        (
-            {"objects": 5, "pending": [[0, 1, 2], [3, 1, 3]]},
-            r"pending: question 1 is \[3, 1, 3\], expected three different",
-        ),
-        ({"objects": list("abcd"), "exclude": [["a", "b", "b"]]}, r"exclude: question 0 is \['a', 'b', 'b'\]"),
-        ({"known": [[0, 1, 2]], "objects": 2}, "objects: got 2"),
-        ({"known": [[0, 1, 5]], "objects": 4}, "objects: got 4, but the answers are about 6"),
-        ({"known": [[0, 1, 5]], "objects": list("abcdef")}, "have none"),
+        ({"known": [[0, 1, 5]], "objects": 4}, "got 4, but the comparisons are over 6"),
+        ({"known": [[0, 1, 5]], "objects": list("abcdef")}, "have no labels"),
         ({"known": OrdinalEmbedding(2)}, "known: "),
         ({"objects": 5, "n_components": 0}, "n_components: got 0"),
     ],

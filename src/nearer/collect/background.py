@@ -43,7 +43,6 @@ class Background:
 
     def __init__(self, study: Study, store: Store):
         self.study, self.store = study, store
-        self._state: Any = None
         self._done, self._forecast_at, self._round = -1, 0, 0
 
     def due(self) -> bool:
@@ -60,7 +59,7 @@ class Background:
         data = read_answers(self.study, self.store)
         with self.store.reading() as connection:
             self._done = Store.count(connection, answers)
-        self._state = fill_queue(self.study, self.store, data, self._state, self._round)
+        fill_queue(self.study, self.store, data, self._round)
         if data is None:
             return
         self.store.keep_finding("people", judge_people(self.study, data))
@@ -161,19 +160,18 @@ def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
     return found
 
 
-def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any, seed: int) -> Any:
-    """Replace the queue with the most informative questions; returns the state for the next call."""
+def fill_queue(study: Study, store: Store, data: Comparisons | None, seed: int) -> None:
+    """Replace the queue with the most informative questions."""
     from nearer.questions import suggest
 
     if not queue_size(study):
-        return None
+        return
     names = [item.name for item in study.items]
     numbers = store.number_items(names)
     gone = [] if data is None else [label for label in data.labels.tolist() if label not in set(names)]  # type: ignore[union-attr]
     chosen = suggest(
         data, queue_size(study), random_share=0, objects=names, exclude=gone or None,
         kind=study.questions.kind, n_components=study.questions.map_dimensions, random_state=seed, n_jobs=1,
-        state=state,
     )  # fmt: skip
     assert chosen.labels is not None
     rows = []
@@ -184,7 +182,6 @@ def fill_queue(study: Study, store: Store, data: Comparisons | None, state: Any,
     with store.writing() as connection:
         connection.execute(sa.delete(ready))
         connection.execute(sa.insert(ready), rows)
-    return chosen.state
 
 
 def queue_size(study: Study) -> int:

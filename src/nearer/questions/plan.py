@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from nearer.data import as_generator, check_fraction, check_integer
 from nearer.data.messages import counted
 from nearer.estimator import OrdinalEmbedding
-from nearer.questions.pool import Pool, check_kind
+from nearer.questions.pool import Pool
 from nearer.questions.simulate import Crowd, simulate_study
 from nearer.refits import quiet_map
 from nearer.selection.thresholds import n_d_log_n
@@ -30,7 +30,6 @@ class Plan:
     n_components: int
     wrong: float  # fraction of answers to random questions that contradict the true distances
     target: float
-    strategy: str
     n_answers: np.ndarray  # (m,)
     runs: np.ndarray  # (n_runs, m), accuracy on random questions
 
@@ -110,7 +109,6 @@ def plan_study(
         raise ValueError(f"wrong: got {wrong}, expected a fraction above 0.01 and below 0.45")
     if not 0.5 < check_fraction(target, "target") < 1:
         raise ValueError(f"target: got {target}, expected a fraction above 0.5 (guessing) and below 1")
-    check_kind(kind)
     check_integer(n_runs, "n_runs", 2)
     rng = as_generator(random_state)
     most = Pool(n, np.arange(n), kind).n_open
@@ -130,7 +128,7 @@ def plan_study(
         runs = np.array(quiet_map(accuracy, n_jobs, [sizes[:stop]] * n_runs, crowds, seeds))
         if runs[:, -1].min() >= target:
             break
-    return Plan(n, d, wrong, target, strategy, np.array(sizes[:stop]), runs)
+    return Plan(n, d, wrong, target, np.array(sizes[:stop]), runs)
 
 
 def _crowd(n: int, d: int, wrong: float, rng: np.random.Generator) -> Crowd:

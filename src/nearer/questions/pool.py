@@ -9,29 +9,17 @@ import math
 import numpy as np
 
 from nearer.data.coded import distinct
-from nearer.registry import SUGGESTED
-
-
-def check_kind(kind: str) -> None:
-    """Raise if questions of this kind cannot be suggested."""
-    if kind not in SUGGESTED:
-        raise ValueError(f"kind: got {kind!r}, expected one of {', '.join(SUGGESTED)}")
 
 
 class Pool:
-    """Questions about three of the given `objects`: all of them, or those listed in `among` (q, 3).
+    """Questions about three of the given `objects`.
 
     The order of a and b in a triplet ``head, a, b`` does not matter, nor does any order in an odd-one-out question.
     """
 
-    def __init__(self, n_objects: int, objects: np.ndarray, kind: str = "triplets", among: np.ndarray | None = None):
+    def __init__(self, n_objects: int, objects: np.ndarray, kind: str = "triplets"):
         self.n_objects, self.objects, self.kind = n_objects, objects, kind
         self.closed = np.zeros(0, dtype=np.int64)
-        self.among = among
-        if among is not None:
-            rows = among[np.isin(among, objects).all(axis=1)]
-            self._listed, first = np.unique(self.keys(rows), return_index=True)
-            self.among = rows[first]
 
     def without(self, *closed: np.ndarray) -> Pool:
         """Copy without the questions `closed`, each (m, 3)."""
@@ -41,8 +29,8 @@ class Pool:
 
     def within(self, objects: np.ndarray) -> Pool:
         """Copy restricted to questions about `objects`."""
-        smaller = Pool(self.n_objects, objects, self.kind, self.among)
-        smaller.closed = self.closed
+        smaller = copy.copy(self)
+        smaller.objects = objects
         return smaller
 
     def keys(self, questions: np.ndarray) -> np.ndarray:
@@ -54,8 +42,6 @@ class Pool:
     @property
     def n_open(self) -> int:
         """Number of different questions that may be asked."""
-        if self.among is not None:
-            return int(self.is_open(self.among).sum())
         head, rest = np.divmod(self.closed, self.n_objects**2)
         inside = np.isin(np.c_[head, rest // self.n_objects, rest % self.n_objects], self.objects).all(axis=1)
         return self._n_all() - int(inside.sum())
@@ -66,13 +52,12 @@ class Pool:
     def is_open(self, questions: np.ndarray) -> np.ndarray:
         """Bool (m,): which of the questions (m, 3) may be asked."""
         keys = self.keys(questions)
-        found = ~_among(keys, self.closed)
-        return found if self.among is None else found & _among(keys, self._listed)
+        return np.append(self.closed, -1)[np.searchsorted(self.closed, keys)] != keys
 
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """Draw up to `count` different questions uniformly, int32 (count, 3), with a and b in random order."""
-        if self.among is not None or self._n_all() < 4 * count + 2 * len(self.closed):  # too few for rejection sampling
-            rows = self._all() if self.among is None else self.among
+        if self._n_all() < 4 * count + 2 * len(self.closed):  # too few for rejection sampling
+            rows = self._all()
             rows = rows[self.is_open(rows)]
             rows = rows[rng.permutation(len(rows))[:count]]
         else:
@@ -94,11 +79,3 @@ class Pool:
     def _all(self) -> np.ndarray:
         sets = np.array(list(itertools.combinations(self.objects.tolist(), 3)), dtype=np.int32).reshape(-1, 3)
         return sets if self.kind == "odd-one-out" else np.concatenate([np.roll(sets, -k, axis=1) for k in range(3)])
-
-
-def _among(keys: np.ndarray, ordered: np.ndarray) -> np.ndarray:
-    """Which keys occur in a sorted array."""
-    if not len(ordered):
-        return np.zeros(len(keys), dtype=bool)
-    place = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
-    return ordered[place] == keys

@@ -1,8 +1,7 @@
-"""Simulated studies: people who answer by a law, or recorded answers played back."""
+"""Simulated studies of people who answer by a law."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,22 +12,19 @@ from sklearn.base import clone
 
 from nearer.data import Comparisons, as_generator, check_fraction, check_integer, check_numbers
 from nearer.data.coded import check_coded
-from nearer.data.splits import questions_of
+from nearer.data.validate import check_number
 from nearer.estimator import OrdinalEmbedding
-from nearer.io.coerce import as_comparisons
 from nearer.metrics import comparison_accuracy
 from nearer.metrics.answer_law import DistanceLaw
-from nearer.questions.pool import Pool, check_kind
 from nearer.questions.strategies import Strategy
-from nearer.questions.suggest import State, suggest
+from nearer.questions.suggest import suggest
 from nearer.refits import gaps_in_the_middle
-from nearer.warning_types import ConvergenceWarning, RepeatedQuestionsWarning, UnseenObjectsWarning
+from nearer.warning_types import ConvergenceWarning, InputWarning, UnseenObjectsWarning
 
 _LAWS = ("ste", "tste", "ratio")
 _N_TEST = 5000
 
 
-@dataclass(frozen=True, eq=False)
 class Crowd:
     """Simulated participants who perceive objects as points.
 
@@ -56,57 +52,50 @@ class Crowd:
         Draws the individual differences.
     """
 
-    points: Any
-    law: str = "ste"
-    scale: float = 1.0
-    lapse: float = 0.0
-    n_people: int = 1
-    spread: float = 0.0
-    random_state: Any = None
-
-    def __post_init__(self) -> None:
-        X = check_numbers(self.points, "points")
+    def __init__(
+        self,
+        points: Any,
+        law: str = "ste",
+        scale: float = 1.0,
+        lapse: float = 0.0,
+        n_people: int = 1,
+        spread: float = 0.0,
+        random_state: Any = None,
+    ):
+        self.points = X = check_numbers(points, "points")
         if X.ndim != 2 or len(X) < 3 or not np.isfinite(X).all():
             raise ValueError(f"points: got shape {X.shape}, expected at least 3 rows of finite coordinates")
-        if self.law not in _LAWS:
-            raise ValueError(f"law: got {self.law!r}, expected one of {', '.join(_LAWS)}")
-        for name, least in (("scale", 0.0), ("spread", -math.inf)):
-            if not least < float(getattr(self, name)) < math.inf:
-                raise ValueError(f"{name}: got {getattr(self, name)!r}, expected a finite number above {least:g}")
-        check_fraction(self.lapse, "lapse")
-        count = check_integer(self.n_people, "n_people", 1)
-        sharpness = np.exp(self.spread * as_generator(self.random_state).normal(size=count))
-        object.__setattr__(self, "points", X)
-        object.__setattr__(self, "_sharpness", sharpness)
+        if law not in _LAWS:
+            raise ValueError(f"law: got {law!r}, expected one of {', '.join(_LAWS)}")
+        check_number(scale, "scale")
+        self.n_objects = len(X)
+        self.lapse = check_fraction(lapse, "lapse")
+        self.n_people = check_integer(n_people, "n_people", 1)
+        self._sharpness = np.exp(spread * as_generator(random_state).normal(size=n_people))
         alpha = max(X.shape[1] - 1, 1)
         power, offset, slope = {
-            "ste": (1.0, 0.0, self.scale**2),
-            "tste": (0.0, alpha / self.scale**2, 0.5 * (alpha + 1)),
-            "ratio": (0.0, np.finfo(float).tiny, 0.5 * self.scale),
-        }[self.law]
-        object.__setattr__(self, "_distance_law", DistanceLaw(power, offset, slope, 0.5 * self.lapse))
-
-    @property
-    def n_objects(self) -> int:
-        """Number of objects."""
-        return len(self.points)
+            "ste": (1.0, 0.0, scale**2),
+            "tste": (0.0, alpha / scale**2, 0.5 * (alpha + 1)),
+            "ratio": (0.0, np.finfo(float).tiny, 0.5 * scale),
+        }[law]
+        self._distance_law = DistanceLaw(power, offset, slope, 0.5 * lapse)
 
     def log_likeness(self, pairs: np.ndarray) -> np.ndarray:
         """Logarithm of the similarity (...) of pairs of objects (..., 2), up to a constant."""
         squared = np.sum((self.points[pairs[..., 0]] - self.points[pairs[..., 1]]) ** 2, axis=-1)
-        return self._distance_law.likeness(squared)  # type: ignore[attr-defined]
+        return self._distance_law.likeness(squared)
 
     def probability(self, questions: np.ndarray) -> np.ndarray:
         """Probability (m,) of the answer "a" to questions ``head, a, b`` (m, 3), averaged over the people."""
         logit = self.log_likeness(questions[:, :2]) - self.log_likeness(questions[:, [0, 2]])
-        return self._distance_law.probability(logit[:, None] * self._sharpness).mean(axis=1)  # type: ignore[attr-defined]
+        return self._distance_law.probability(logit[:, None] * self._sharpness).mean(axis=1)
 
     def answer(self, questions: np.ndarray, kind: str, rng: np.random.Generator) -> Comparisons:
         """Answers to questions (m, 3) with their participants: one row per triplet, two per odd-one-out question."""
         person = np.arange(len(questions)) % self.n_people
         pairs = [[0, 1], [0, 2]] if kind == "triplets" else [[1, 2], [0, 2], [0, 1]]
         log = np.stack([self.log_likeness(questions[:, pair]) for pair in pairs], axis=1)
-        log = np.where((rng.random(len(questions)) < self.lapse)[:, None], 0.0, log * self._sharpness[person, None])  # type: ignore[attr-defined]
+        log = np.where((rng.random(len(questions)) < self.lapse)[:, None], 0.0, log * self._sharpness[person, None])
         pick = np.argmax(log + rng.gumbel(size=log.shape), axis=1)
         if kind == "odd-one-out":
             odd = questions[np.arange(len(questions)), pick]
@@ -119,59 +108,17 @@ class Crowd:
         return Comparisons.from_points(self.points, count, random_state=rng)
 
 
-class Recorded:
-    """Recorded answers, played back: only questions that were asked can be asked again.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-        Triplets. If a question has several answers, one is drawn.
-    test_size : float, default 0.2
-        Fraction of the questions held out to measure accuracy on.
-    random_state : int or Generator, optional
-    """
-
-    def __init__(self, comparisons: Any, test_size: float = 0.2, random_state: Any = None):
-        data = as_comparisons(comparisons)
-        if data.kind != "triplets":
-            raise ValueError(f"comparisons: got {data.kind}, expected triplets, which can be played back")
-        question = questions_of(data)
-        n_questions = int(question.max()) + 1
-        n_test = round(check_fraction(test_size, "test_size") * n_questions)
-        if not 0 < n_test < n_questions:
-            raise ValueError(f"test_size: got {test_size}, which leaves one side of {n_questions:,} questions empty")
-        test = np.isin(question, as_generator(random_state).permutation(n_questions)[:n_test])
-        self.n_objects = data.n_objects
-        self.test, self.asked = data[test], data[~test]
-        self._pool = Pool(data.n_objects, np.arange(data.n_objects), among=self.asked.index)
-        self.among = self._pool.among
-
-    def answer(self, questions: np.ndarray, kind: str, rng: np.random.Generator) -> Comparisons:
-        """Recorded answers to questions (m, 3)."""
-        missing = ~self._pool.is_open(questions)
-        if missing.any():
-            row = questions[int(np.argmax(missing))].tolist()
-            raise ValueError(f"questions: got {row}, expected one that was recorded")
-        order = rng.permutation(len(self.asked))
-        known, first = np.unique(self._pool.keys(self.asked.index[order]), return_index=True)
-        return self.asked[order[first[np.searchsorted(known, self._pool.keys(questions))]]]
-
-    def truth(self, count: int, rng: np.random.Generator) -> Comparisons:
-        """The held-out answers; `count` and `rng` are ignored."""
-        return self.test
-
-
 @dataclass(frozen=True, eq=False)
 class SimulatedStudy:
     """Accuracy of a simulated study at m checkpoints."""
 
     n_answers: np.ndarray  # (m,), answers that the map was fitted to
-    error: np.ndarray  # (m,), fraction of random questions (`Recorded`: held-out answers) that the map gets wrong
+    error: np.ndarray  # (m,), fraction of random questions that the map gets wrong
     comparisons: Comparisons  # all answers, with participants and strategies (`answers.chosen_by`)
 
 
 def simulate_study(
-    people: Crowd | Recorded,
+    people: Crowd,
     checkpoints: Sequence[int],
     *,
     strategy: str | Strategy = "auto",
@@ -186,7 +133,7 @@ def simulate_study(
 
     Parameters
     ----------
-    people : Crowd or Recorded
+    people : Crowd
         The participants.
     checkpoints : sequence of int
         Numbers of answers at which a map is fitted from scratch and measured.
@@ -200,7 +147,6 @@ def simulate_study(
         The model to fit; default: 2 dimensions.
     random_state : int or Generator, optional
     """
-    check_kind(kind)
     marks = sorted({check_integer(mark, "checkpoints", 1) for mark in checkpoints})
     n = people.n_objects
     batch = max(n, 20) if batch is None else check_integer(batch, "batch", 1)
@@ -208,22 +154,19 @@ def simulate_study(
     base = OrdinalEmbedding(2, n_jobs=1) if estimator is None else estimator
     rng = as_generator(random_state)
     test = people.truth(_N_TEST, rng)
-    among = people.among if isinstance(people, Recorded) else None
     rows_each = 1 if kind == "triplets" else 2
     data: Comparisons | None = None
     waiting: list[tuple[np.ndarray, str]] = []  # questions and how they were chosen
-    state: State | None = None
     found: list[tuple[int, float]] = []
     with warnings.catch_warnings():
-        for expected in (UnseenObjectsWarning, RepeatedQuestionsWarning, ConvergenceWarning):
+        for expected in (UnseenObjectsWarning, InputWarning, ConvergenceWarning):
             warnings.simplefilter("ignore", expected)
         while marks:
             asked = suggest(
-                data, batch, strategy=strategy, random_share=random_share, objects=n, among=among, kind=kind,
-                pending=np.array([row for row, _ in waiting]).reshape(-1, 3), state=state, random_state=rng,
+                data, batch, strategy=strategy, random_share=random_share, objects=n, kind=kind,
+                pending=np.array([row for row, _ in waiting]).reshape(-1, 3), random_state=rng,
                 n_components=int(base.n_components), n_jobs=1,
             )  # fmt: skip
-            state = asked.state
             waiting += list(zip(asked.index, asked.strategy.tolist()))
             arrived, waiting = waiting[: max(len(waiting) - in_flight, 0)], waiting[max(len(waiting) - in_flight, 0) :]
             if not arrived:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -36,8 +36,8 @@ class Situation:
     pool: Pool  # the questions that may be asked
     comparisons: Comparisons | None  # answers so far
     pending: np.ndarray  # (p, 3), questions asked but not yet answered
-    embedding: np.ndarray | None = None  # (n_objects, n_components), without NaN; None if there is no map
-    law: DistanceLaw | None = None  # probability of answers, given the map
+    embedding: Any = None  # (n_objects, n_components), without NaN; None if the strategy needs no map
+    law: Any = None  # DistanceLaw: probability of answers, given the map
     n_jobs: int = 1
 
     def counts(self) -> tuple[np.ndarray, np.ndarray]:
@@ -48,12 +48,6 @@ class Situation:
             asked = asked + answers_naming(self.comparisons).astype(np.int64)
             as_head = as_head + np.bincount(self.comparisons.index[:, 0], minlength=n)
         return asked, as_head
-
-    def map(self) -> tuple[np.ndarray, DistanceLaw]:
-        """The map (n_objects, n_components) and the law of answers, for strategies that need a map."""
-        assert self.embedding is not None
-        assert self.law is not None
-        return self.embedding, self.law
 
     def asked(self, questions: np.ndarray) -> Situation:
         """The situation after further questions (m, 3) have been asked."""
@@ -120,7 +114,7 @@ class Uncertainty:
     needs_map = True
 
     def choose(self, situation: Situation, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        X, law = situation.map()
+        X, law = situation.embedding, situation.law
 
         def entropy(questions: np.ndarray) -> np.ndarray:
             return _bits(law.probability(law.margin(X, questions)[0]))
@@ -140,18 +134,15 @@ class CrowdKernel:
     needs_map = True
 
     def choose(self, situation: Situation, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        X, law = situation.map()
+        X, law = situation.embedding, situation.law
         likeness = law.likeness(cdist(X, X, "sqeuclidean"))
         belief = self._belief(situation.comparisons, likeness, law)
 
         def gain(questions: np.ndarray) -> np.ndarray:
-            found = []
-            for rows in _blocks(questions, len(X)):
-                head, a, b = rows.T
-                p = law.probability(likeness[a] - likeness[b])  # for the head at each position
-                mean = (belief[head] * p).sum(axis=1)
-                found.append(_bits(mean) - (belief[head] * _bits(p)).sum(axis=1))
-            return np.concatenate(found)
+            head, a, b = questions.T
+            p = law.probability(likeness[a] - likeness[b])  # for the head at each position
+            mean = (belief[head] * p).sum(axis=1)
+            return _bits(mean) - (belief[head] * _bits(p)).sum(axis=1)
 
         return _best(situation.pool, _CANDIDATES_EVERYWHERE, gain, size, rng)
 
@@ -160,9 +151,12 @@ class CrowdKernel:
         log = np.zeros(likeness.shape)
         if data is not None and data.kind == "triplets":
             weights = np.ones(len(data)) if data.weights is None else data.weights
-            for rows, w in zip(_blocks(data.index, len(log)), _blocks(weights, len(log))):
-                head, near, far = rows.T
-                np.add.at(log, head, w[:, None] * np.log(law.probability(likeness[near] - likeness[far]) + _TINY))
+            step = max(200_000 // len(log), 1)  # rows at once, in a (rows, n) array that fits into the cache
+            for start in range(0, len(data), step):
+                rows = slice(start, start + step)
+                head, near, far = data.index[rows].T
+                chance = np.log(law.probability(likeness[near] - likeness[far]) + _TINY)
+                np.add.at(log, head, weights[rows, None] * chance)
         chance = np.exp(log - log.max(axis=1, keepdims=True))
         return chance / chance.sum(axis=1, keepdims=True)
 
@@ -180,7 +174,7 @@ class Predictive:
     needs_map = True
 
     def choose(self, situation: Situation, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        X, law = situation.map()
+        X, law = situation.embedding, situation.law
         n, d = X.shape
         unknown, pool = np.arange(n), situation.pool
         if n * d > _MOST_COORDINATES:
@@ -277,9 +271,3 @@ def _best(
 def _bits(p: np.ndarray) -> np.ndarray:
     """Entropy in bits of an answer with probability p."""
     return (entr(p) + entr(1.0 - p)) / math.log(2.0)
-
-
-def _blocks(rows: np.ndarray, n: int) -> Iterator[np.ndarray]:
-    """Blocks of rows for which a (rows, n) array fits into the cache."""
-    step = max(200_000 // n, 1)
-    return (rows[start : start + step] for start in range(0, len(rows), step))

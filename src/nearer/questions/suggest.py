@@ -12,33 +12,23 @@ import numpy as np
 from sklearn.base import clone
 
 from nearer.data import Comparisons, as_generator, check_fraction, check_integer
+from nearer.data.validate import check_objects
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
-from nearer.losses import loss_with
 from nearer.metrics import comparison_distances
 from nearer.metrics.answer_law import DistanceLaw, fit_distance_law
 from nearer.notebook import data_frame, html_table
 from nearer.objective import resolve_jobs
-from nearer.placement import extended, filled
 from nearer.questions import strategies
-from nearer.questions.pool import Pool, check_kind
+from nearer.questions.pool import Pool
 from nearer.questions.strategies import Balanced, Random, Situation, Strategy
 from nearer.refits import fit_quietly, gaps_in_the_middle, template
-from nearer.registry import STRATEGIES
+from nearer.registry import STRATEGIES, SUGGESTED
 from nearer.selection.thresholds import FEWEST_FOR_LAW, n_d_log_n
-from nearer.warning_types import RepeatedQuestionsWarning
+from nearer.warning_types import InputWarning
 
 _NONE = np.zeros((0, 3), dtype=np.int32)
 _HELD_OUT = 0.25  # fraction of the answers held out to fit their law
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """Warm start for the next round: optional, and can be pickled."""
-
-    embedding: np.ndarray  # (n_objects, n_components), the last map
-    labels: np.ndarray | None  # (n_objects,)
-    n_comparisons: int  # rows of the answers at the last cold start
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +45,6 @@ class Questions:
     kind: str  # "triplets" or "odd-one-out"
     n_objects: int
     labels: np.ndarray | None  # (n_objects,)
-    state: State | None  # pass it to the next call
 
     def __len__(self) -> int:
         return len(self.index)
@@ -103,12 +92,10 @@ def suggest(
     objects: int | Sequence[str] | None = None,
     exclude: Any = None,
     pending: Any = None,
-    among: Any = None,
     kind: str = "triplets",
     n_components: int | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
-    state: State | None = None,
 ) -> Questions:
     """Choose the questions to ask next.
 
@@ -127,20 +114,16 @@ def suggest(
         questions chosen by other strategies are a biased sample.
     objects : int or sequence of str, optional
         All objects, by number or by labels; default: those in the answers.
-    exclude : sequence of int or str, or array-like of shape (m, 3), optional
-        Objects not to ask about, or questions not to ask; by number or by label.
+    exclude : sequence of int or str, optional
+        Objects not to ask about, by number or by label.
     pending : Questions, or array-like of int or str of shape (p, 3), optional
         Questions asked but not yet answered. They are not asked again, and count as if they had been answered.
-    among : array-like of int or str of shape (q, 3), optional
-        The questions to choose from; default: all questions about the objects.
     kind : {"triplets", "odd-one-out"}, default "triplets"
     n_components : int, optional
         Dimension of the map; default: that of the model, else 2.
     random_state : int or Generator, optional
     n_jobs : int, optional
         Threads; the result does not depend on it.
-    state : State, optional
-        ``state`` of the previous round's questions.
 
     Returns
     -------
@@ -150,18 +133,19 @@ def suggest(
     """
     size = check_integer(size, "size", 1)
     check_fraction(random_share, "random_share")
-    check_kind(kind)
+    if kind not in SUGGESTED:
+        raise ValueError(f"kind: got {kind!r}, expected one of {', '.join(SUGGESTED)}")
     chooser = _strategy(strategy)
     rng = as_generator(random_state)
     model, data, n_objects, labels = _known(known, objects, n_components)
     d = int(model.n_components)
     asked = data.index if data is not None and data.kind == "triplets" else _NONE
-    waiting = _rows(pending, "pending", n_objects, labels)
-    allowed, closed = _exclusions(exclude, n_objects, labels)
+    waiting = _rows(pending, n_objects, labels)
+    excluded = _numbers([] if exclude is None else exclude, "exclude", n_objects, labels)
+    allowed = np.setdiff1d(np.arange(n_objects), excluded)
     if len(allowed) < 3:
         raise ValueError(f"exclude: leaves {len(allowed)} of {n_objects:,} objects, expected at least 3 to ask about")
-    listed = None if among is None else _rows(among, "among", n_objects, labels)
-    bounds = Pool(n_objects, allowed, kind, listed).without(closed, waiting)
+    bounds = Pool(n_objects, allowed, kind).without(waiting)
     pool = bounds.without(asked)
     if pool.n_open < size:
         if bounds.n_open < size:
@@ -171,7 +155,7 @@ def suggest(
             )
         warnings.warn(
             f"only {pool.n_open:,} questions about {len(allowed):,} objects are unanswered; others are repeated",
-            RepeatedQuestionsWarning,
+            InputWarning,
             stacklevel=2,
         )
         pool = bounds
@@ -183,8 +167,8 @@ def suggest(
     situation = Situation(pool, data, waiting, n_jobs=resolve_jobs(n_jobs))
     if chooser.needs_map and n_random < size:
         assert data is not None
-        state = _fitted(model, known, data, state, rng)
-        X = gaps_in_the_middle(state.embedding)
+        fitted = known if getattr(known, "comparisons_", None) is data else _fitted(model, data, model.n_init, rng)
+        X = gaps_in_the_middle(fitted.embedding_)
         situation = replace(situation, embedding=X, law=held_out_law(model, X, data, rng))
     n_balanced = 0
     if strategy == "auto" and chooser.needs_map:
@@ -201,7 +185,7 @@ def suggest(
             names += [one.name] * count
     order = rng.permutation(size)
     index, bits = situation.pending[len(waiting) :].astype(np.int32), np.concatenate(information)
-    return Questions(index[order], bits[order], np.array(names)[order], kind, n_objects, labels, state)
+    return Questions(index[order], bits[order], np.array(names)[order], kind, n_objects, labels)
 
 
 def _strategy(strategy: str | Strategy) -> Strategy:
@@ -215,21 +199,8 @@ def _strategy(strategy: str | Strategy) -> Strategy:
     return getattr(strategies, STRATEGIES[strategy].class_name)()
 
 
-def _fitted(
-    model: OrdinalEmbedding, known: Any, data: Comparisons, state: State | None, rng: np.random.Generator
-) -> State:
-    """Fit a map of the answers, warm-started from the last round."""
-    if getattr(known, "comparisons_", None) is data:
-        return State(known.embedding_, known.labels_, len(data))
-    base = template(model)
-    starts, fresh, since = [], base.n_init, len(data)
-    if state is not None and state.embedding.shape[1] == base.n_components:
-        X = _renumbered(state, data)
-        starts = [extended(X, data, loss_with(base.loss, base.loss_params).resolve(X.shape[1]), X.shape, rng, 1)]
-        if len(data) < 2 * state.n_comparisons:
-            fresh, since = 0, state.n_comparisons
-    found = fit_quietly(base, data, starts, fresh, rng)
-    return State(found.embedding_, data.labels, since)
+def _fitted(model: OrdinalEmbedding, data: Comparisons, n_init: int, rng: np.random.Generator) -> OrdinalEmbedding:
+    return fit_quietly(template(model), data, [], n_init, rng)
 
 
 def held_out_law(model: OrdinalEmbedding, X: np.ndarray, data: Comparisons, rng: np.random.Generator) -> DistanceLaw:
@@ -237,7 +208,7 @@ def held_out_law(model: OrdinalEmbedding, X: np.ndarray, data: Comparisons, rng:
     if data.n_answers < FEWEST_FOR_LAW:
         return fit_distance_law(X, data)
     train, test = data.split(_HELD_OUT, random_state=rng)
-    Y = fit_quietly(template(model), train, [], 1, rng).embedding_
+    Y = _fitted(model, train, 1, rng).embedding_
     known = np.isfinite(Y).all(axis=1)
     test = test[known[test.index].all(axis=1)]
     if not len(test):
@@ -245,16 +216,6 @@ def held_out_law(model: OrdinalEmbedding, X: np.ndarray, data: Comparisons, rng:
     Y = np.where(known[:, None], Y, 0.0)
     mine, its = (np.median(np.concatenate(comparison_distances(points, test))) for points in (X, Y))
     return fit_distance_law(Y, test).stretched(float(mine / max(its, np.finfo(float).tiny)))
-
-
-def _renumbered(state: State, data: Comparisons) -> np.ndarray:
-    """The last map with its objects numbered as in the answers; NaN for new objects."""
-    if state.labels is None or data.labels is None:
-        return filled(state.embedding, data.n_objects)[: data.n_objects]
-    X = np.full((data.n_objects, state.embedding.shape[1]), np.nan)
-    _, now, before = np.intersect1d(data.labels, state.labels, assume_unique=True, return_indices=True)
-    X[now] = state.embedding[before]
-    return X
 
 
 def _known(
@@ -277,65 +238,41 @@ def _known(
         return model, None, *_fresh(objects)
     if objects is not None:
         n_objects, labels = _fresh(objects)
-        if labels is not None and data.labels is not None:
-            data = data.relabelled(np.concatenate([data.labels, labels[~np.isin(labels, data.labels)]]))
-        elif labels is not None or data.labels is not None:
-            have = "none" if data.labels is None else f"labels such as {str(data.labels[0])!r}"
-            raise ValueError(f"objects: got {objects!r}, but the objects of the answers have {have}")
-        elif n_objects < data.n_objects:
-            raise ValueError(f"objects: got {n_objects:,}, but the answers are about {data.n_objects:,} objects")
-        else:
+        if labels is None:
             data = as_comparisons(data, n_objects=n_objects)
+        elif data.labels is None:
+            raise ValueError(f"objects: got {objects!r}, but the objects of the answers have no labels")
+        else:
+            data = data.relabelled(np.concatenate([data.labels, labels[~np.isin(labels, data.labels)]]))
     return model, data, data.n_objects, data.labels
 
 
 def _fresh(objects: Any) -> tuple[int, np.ndarray | None]:
     """The number of objects, and their labels."""
-    if isinstance(objects, (int, np.integer)) and not isinstance(objects, bool):
+    if isinstance(objects, int | np.integer):
         return check_integer(objects, "objects", 3), None
-    if isinstance(objects, str):
-        raise ValueError(f"objects: got {objects!r}, expected a number or a sequence of labels")
-    labels = np.asarray(objects, dtype=str)
-    if labels.ndim != 1 or len(labels) < 3 or len(np.unique(labels)) < len(labels):
-        raise ValueError(f"objects: got {objects!r}, expected at least 3 labels, each once")
+    labels = check_objects(None, objects)[1]
+    assert labels is not None
     return len(labels), labels
 
 
-def _exclusions(exclude: Any, n_objects: int, labels: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Objects (m,) to ask about, and questions (p, 3) not to ask."""
-    everything = np.arange(n_objects)
-    if isinstance(exclude, str):
-        raise ValueError(f"exclude: got {exclude!r}, expected a sequence of objects, or questions of shape (m, 3)")
-    if exclude is None or isinstance(exclude, (Comparisons, Questions)) or np.ndim(exclude) == 2:
-        return everything, _rows(exclude, "exclude", n_objects, labels)
-    return np.setdiff1d(everything, _numbers(np.asarray(exclude), "exclude", n_objects, labels)), _NONE
-
-
-def _rows(questions: Any, name: str, n_objects: int, labels: np.ndarray | None) -> np.ndarray:
+def _rows(questions: Any, n_objects: int, labels: np.ndarray | None) -> np.ndarray:
     """Questions as numbers of objects, (m, 3)."""
-    if isinstance(questions, (Comparisons, Questions)):
-        own = questions.labels
-        questions = questions.index if own is None or labels is None else own[questions.index]
-    rows = np.asarray(_NONE if questions is None else questions)
-    if rows.size == 0:
-        return _NONE
+    if isinstance(questions, Questions):
+        questions = questions.index if questions.labels is None else questions.labels[questions.index]
+    rows = np.asarray(_NONE if questions is None or not len(questions) else questions)
     if rows.ndim != 2 or rows.shape[1] != 3:
-        raise ValueError(f"{name}: got shape {rows.shape}, expected questions (m, 3): head, a, b")
-    numbers = _numbers(rows, name, n_objects, labels)
-    same = (numbers == np.roll(numbers, 1, axis=1)).any(axis=1)
-    if same.any():
-        first = int(np.argmax(same))
-        raise ValueError(f"{name}: question {first} is {rows[first].tolist()}, expected three different objects")
-    return numbers
+        raise ValueError(f"pending: got shape {rows.shape}, expected questions (m, 3): head, a, b")
+    return _numbers(rows, "pending", n_objects, labels)
 
 
-def _numbers(values: np.ndarray, name: str, n_objects: int, labels: np.ndarray | None) -> np.ndarray:
+def _numbers(objects: Any, name: str, n_objects: int, labels: np.ndarray | None) -> np.ndarray:
     """Numbers of objects given by number or by label, in the same shape."""
+    values = np.asarray(objects)
     names = range(n_objects) if labels is None or values.dtype.kind in "iu" else labels.tolist()
     place = {one: number for number, one in enumerate(names)}
     given = values.ravel().tolist()
     unknown = [one for one in given if one not in place]
     if unknown:
-        first, last = names[0], names[-1]
-        raise ValueError(f"{name}: got {unknown[0]!r}, expected objects, from {first!r} to {last!r}")
+        raise ValueError(f"{name}: got {unknown[0]!r}, expected objects, from {names[0]!r} to {names[-1]!r}")
     return np.array([place[one] for one in given], dtype=np.int32).reshape(values.shape)
