@@ -122,7 +122,7 @@ def test_partial_fit_says_that_it_cannot(tmp_path):
     with pytest.raises(ValueError, match="reliability=True needs fit"):
         model.partial_fit(data)
     np.save(tmp_path / "a.npy", data.index)
-    with pytest.raises(ValueError, match="expected them in memory"):
+    with pytest.raises(ValueError, match="who gave the answers is not known"):
         OrdinalEmbedding(2, reliability=True).fit(tmp_path / "a.npy")
 
 

@@ -138,14 +138,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def set_params(self, **params: Any) -> OrdinalEmbedding:
         """Change parameters by name, those of the solver as ``solver__max_epochs`` and the like.
 
-        Parameters
-        ----------
-        **params : Any
-            If the solver is a name, parameters of its own make it an instance.
-
-        Returns
-        -------
-        self
+        If the solver is a name, parameters of its own make it an instance.
         """
         if any(name.startswith("solver__") for name in params):
             params["solver"] = get_solver(params.get("solver", self.solver))
@@ -199,16 +192,19 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if not isinstance(self.init, str) or (self.warm_start and hasattr(self, "embedding_")):
             solver = keeping_start(solver)
         source = source_of(X, y, sample_weight, self.n_objects, client, saved)
-        if self.reliability:
-            _check_participants(source)
-        loss, d = loss_with(self.loss, self.loss_params), self._dimension(source, saved)
+        held = source.comparisons if source.in_memory else None
+        if self.reliability and (held is None or held.people is None):
+            raise ValueError(
+                "reliability: who gave the answers is not known; give comparisons in memory, such as "
+                "nearer.read_comparisons(path).comparisons, with participants, and no client"
+            )
         spent = TimeSpent()
-        with source.objective(loss, d, self.n_jobs, n_init) as objective:
-            _warn_unseen(source)
-            self._solve(source, objective, [solver] * n_init, [self._starting_point] * n_init, saved, spent)
-            self.n_comparisons_at_start_ = int(objective.n_comparisons)
-        if self.reliability:
-            self._estimate_lapse_rates(source, loss, keeping_start(solver), spent)
+        solvers, starts = [solver] * n_init, [self._starting_point] * n_init
+        d = self._dimension(source, saved)
+        self.n_comparisons_at_start_ = self._solve(source, d, solvers, starts, saved, spent)
+        _warn_unseen(source)
+        if self.reliability and held is not None:
+            self._estimate_lapse_rates(held, keeping_start(solver), spent)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OrdinalEmbedding:
@@ -236,18 +232,12 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             raise ValueError("partial_fit: who gave earlier answers is not kept, so reliability=True needs fit")
         self._require_comparisons("partial_fit", "it cannot be fitted further")
         if self.n_components not in ("auto", self.n_components_):
-            raise ValueError(
-                f"partial_fit: got n_components = {self.n_components}, expected {self.n_components_}, "
-                "the dimension of the map"
-            )
+            raise ValueError(f"n_components: got {self.n_components}, expected {self.n_components_}, as in the map")
         further = self.comparisons_on_map(X, y, sample_weight)
         self._refuse_nameless(further, "partial_fit")
         comparisons = _joined(self.comparisons_, further)
         if self.n_objects is not None and comparisons.n_objects > self.n_objects:
-            raise ValueError(
-                f"partial_fit: got comparisons over {comparisons.n_objects:,} objects, expected at most "
-                f"n_objects = {self.n_objects:,}"
-            )
+            raise ValueError(f"n_objects: got comparisons over {comparisons.n_objects:,}, expected {self.n_objects:,}")
         loss = self.loss_  # that of the present map
         starts: list[Start] = [lambda rng, shape: extended(self.embedding_, further, loss, shape, rng, self.n_jobs)]
         if len(comparisons) >= 2 * self.n_comparisons_at_start_:
@@ -255,26 +245,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             self.n_comparisons_at_start_ = len(comparisons)
         solvers = [keeping_start(solver), *[solver] * (len(starts) - 1)]
         source = MemorySource(comparisons)
+        self._solve(source, self.n_components_, solvers, starts)
         _warn_unseen(source)
-        made = loss_with(self.loss, self.loss_params)
-        with source.objective(made, self.n_components_, self.n_jobs, len(starts)) as objective:
-            self._solve(source, objective, solvers, starts)
         return self
-
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Find the map and return it.
-
-        Parameters
-        ----------
-        X, y, sample_weight : Any
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_objects, n_components)
-            Or what `set_output` says.
-        """
-        return self.fit(X, y, sample_weight).transform(X)
 
     def save(
         self,
@@ -298,12 +271,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             Also save the comparisons, which `partial_fit` needs.
         """
         save_model(self, path, force, feature_map, with_comparisons)
-
-    @property
-    def n_components_(self) -> int:
-        """Dimension of the fitted map."""
-        check_is_fitted(self, "embedding_")
-        return int(self.embedding_.shape[1])
 
     @classmethod
     def from_embedding(
@@ -341,18 +308,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     # ---- the fitted map --------------------------------------------------------------------------------------------
 
     def transform(self, X: Any = None) -> Any:
-        """Return the map; it has a row for each object, so X is ignored.
-
-        Parameters
-        ----------
-        X : Any, optional
-            Ignored.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_objects, n_components)
-            Or what `set_output` says.
-        """
+        """Return the map (n_objects, n_components), in the form chosen by `set_output`; X is ignored."""
         check_is_fitted(self, "embedding_")
         form = getattr(self, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
         if form == "pandas":
@@ -364,77 +320,35 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         return self.embedding_
 
     def set_output(self, *, transform: str | None = None) -> OrdinalEmbedding:
-        """Choose what `transform` and `fit_transform` return.
+        """Choose what `transform` and `fit_transform` return: "default" is an array, "pandas" a frame as by `to_frame`.
 
-        scikit-learn's own way would give the map the index of the comparisons.
-
-        Parameters
-        ----------
-        transform : {"default", "pandas", "polars"}, optional
-            An array, a data frame as `to_frame` makes it, or a polars data frame. None: as it was.
-
-        Returns
-        -------
-        self
+        "polars" is possible too; None changes nothing. scikit-learn's own method would give the map the index of X.
         """
         if transform is not None:
             self._sklearn_output_config = {"transform": transform}
         return self
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the coordinates: x1, x2, ...
-
-        Parameters
-        ----------
-        input_features : Any, optional
-            Ignored.
-
-        Returns
-        -------
-        ndarray of str, shape (n_components,)
-        """
+        """Return the names of the coordinates, x1, x2, ..., as an array (n_components,); the argument is ignored."""
         return np.array([f"x{c + 1}" for c in range(self.n_components_)], dtype=object)
 
     def to_frame(self) -> Any:
-        """Return the map as a pandas DataFrame.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row for each object, indexed by label (by number, if the objects have no labels); columns x1, x2, ...
-        """
+        """Return the map as a pandas DataFrame: columns x1, x2, ..., indexed by label, or by number without labels."""
         return data_frame(self.embedding_, index=self.labels_, columns=self.get_feature_names_out())
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict whether each comparison holds on the map.
+        """Predict whether each comparison holds on the map, bool (N,); X is as in `fit`.
 
-        Parameters
-        ----------
-        X : Any
-            Comparisons, as in `fit`.
-
-        Returns
-        -------
-        ndarray of bool, shape (N,)
-            False for ties, and with a warning for comparisons with an object without a place.
+        False for ties and, with a warning, for comparisons with an object without a position.
         """
         near, far = comparison_distances(*self._placed(X, None, None, "False is predicted for them"))
         return near < far
 
     @available_if(_has_model)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each answer under the model of the loss.
+        """Return the probabilities (N, 2) of "far is nearer" and "near is nearer" under the model of the loss.
 
-        Parameters
-        ----------
-        X : Any
-            Comparisons, as in `fit`.
-
-        Returns
-        -------
-        ndarray of float64, shape (N, 2)
-            Columns "far is nearer" and "near is nearer"; 1/2, with a warning, for comparisons that involve an object
-            without a position.
+        X is as in `fit`; 1/2, with a warning, for comparisons with an object without a position.
         """
         self._require_loss("predict_proba")
         near, far = comparison_distances(*self._placed(X, None, None, "their probability is given as 1/2"))
@@ -444,32 +358,19 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         return np.column_stack([1.0 - yes, yes])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the (weighted) fraction of comparisons that the map satisfies.
+        """Return the (weighted) fraction of comparisons that the map satisfies; X, y and sample_weight are as in `fit`.
 
-        Parameters
-        ----------
-        X, y, sample_weight : Any
-            As in `fit`; numbers in an array are rows of the map, those in a table its labels, if it has some.
-            Comparisons with an object that has no place on the map count as not satisfied, with a warning.
+        Numbers in an array are rows of the map, those in a table its labels, if it has some. Comparisons with an object
+        without a position count as not satisfied, with a warning.
         """
         return comparison_accuracy(*self._placed(X, y, sample_weight, "they count as not satisfied"))
 
     def worst_comparisons(
         self, n: int = 20, X: Any = None, y: Any = None, sample_weight: Any = None
     ) -> WorstComparisons:
-        """Return the comparisons that the map violates most.
+        """Return the comparisons that the map violates most, at most `n`, the largest difference of distances first.
 
-        Parameters
-        ----------
-        n : int, default 20
-            How many to return at most.
-        X, y, sample_weight : Any, optional
-            Comparisons, as in `fit`; by default those that the map was fitted to.
-
-        Returns
-        -------
-        WorstComparisons
-            Largest difference of distances first; `to_dict` and `to_frame` give a table.
+        X, y and sample_weight are as in `fit`; by default the comparisons that the map was fitted to.
         """
         check_is_fitted(self, "embedding_")
         if X is None:
@@ -506,13 +407,10 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def _checked_solver(self) -> Solver:
         """The solver that the parameters describe; wrong parameters are refused before any data are read."""
         loss = loss_with(self.loss, self.loss_params)
-        if isinstance(self.n_components, str):
-            if self.n_components != "auto":
-                raise ValueError(f"n_components: got {self.n_components!r}, expected a number >= 1 or 'auto'")
-            if not isinstance(self.init, str):
-                raise ValueError("n_components: got 'auto' and a starting point in init, which has a dimension already")
-        else:
+        if self.n_components != "auto":
             check_integer(self.n_components, "n_components", 1)
+        elif not isinstance(self.init, str):
+            raise ValueError("n_components: got 'auto' and a starting point in init, which has a dimension already")
         check_integer(self.n_init, "n_init", 1)
         if isinstance(self.init, str) and self.init != "random":
             raise ValueError(f"init: got {self.init!r}, expected 'random' or an array (n_objects, n_components)")
@@ -546,27 +444,29 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def _solve(
         self,
         source: Source,
-        objective: Any,
-        solvers: list[Solver],
-        starts: list[Start],
+        n_components: int,
+        solvers: Sequence[Solver],
+        starts: Sequence[Start],
         checkpoint: Checkpoint | None = None,
         spent: TimeSpent | None = None,
-    ) -> None:
-        """Solve from every start and keep the best result."""
-        shape = (len(source.seen), objective.n_components)
-        generators = as_generator(self.random_state).spawn(len(starts))
-        points = [start(rng, shape)[source.rows] for start, rng in zip(starts, generators)]
-        if checkpoint is not None:
-            seed, digest = self.random_state, hashlib.sha256(points[0].tobytes()).hexdigest()[:12]
-            others = {
-                "random_state": str(seed) if isinstance(seed, int | np.integer | None) else type(seed).__name__,
-                "init": "random" if isinstance(self.init, str) else f"an array ({digest})",
-            }
-            points = checkpoint.begin(objective, solvers[0], points, generators, others)
-        result = best_of_starts(
-            objective, solvers, points, generators, source.n_parallel, self.callbacks or (), self.verbose, checkpoint,
-            spent,
-        )  # fmt: skip
+    ) -> int:
+        """Solve from every start and keep the best result; returns the number of comparisons."""
+        loss = loss_with(self.loss, self.loss_params)
+        with source.objective(loss, n_components, self.n_jobs, len(starts)) as objective:
+            shape = (len(source.seen), n_components)
+            generators = as_generator(self.random_state).spawn(len(starts))
+            points = [start(rng, shape)[source.rows] for start, rng in zip(starts, generators)]
+            if checkpoint is not None:
+                seed, digest = self.random_state, hashlib.sha256(points[0].tobytes()).hexdigest()[:12]
+                others = {
+                    "random_state": str(seed) if isinstance(seed, int | np.integer | None) else type(seed).__name__,
+                    "init": "random" if isinstance(self.init, str) else f"an array ({digest})",
+                }
+                points = checkpoint.begin(objective, solvers[0], points, generators, others)
+            result = best_of_starts(
+                objective, solvers, points, generators, source.n_parallel, self.callbacks or (), self.verbose,
+                checkpoint, spent,
+            )  # fmt: skip
         if result.trouble:
             warnings.warn(
                 f"the map is not reliable: {result.trouble}; try a smaller step, other starting points or "
@@ -583,13 +483,12 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             self.comparisons_ = source.comparisons
         elif hasattr(self, "comparisons_"):
             del self.comparisons_  # of an earlier fit; those of this one stay where they are
+        return int(objective.n_comparisons)
 
-    def _estimate_lapse_rates(self, source: Source, loss: Loss, solver: Solver, spent: TimeSpent) -> None:
+    def _estimate_lapse_rates(self, comparisons: Comparisons, solver: Solver, spent: TimeSpent) -> None:
         """Estimate the lapse rates given the map and the map given the lapse rates, in turn."""
-        comparisons = source.comparisons
-        assert comparisons is not None
-        people = comparisons.people
-        assert people is not None
+        assert comparisons.people is not None
+        n_columns = comparisons.index.shape[1]
 
         def chance() -> np.ndarray:
             return self.loss_.probability(*comparison_distances(self.embedding_, comparisons))
@@ -598,18 +497,16 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             earlier = self.result_
             if is_over(solver, spent.seconds):
                 message = f"stopped: reached max_seconds = {solver.max_seconds:g}"
-                set_result(self, replace(earlier, converged=False, message=message), source.n_columns)
+                set_result(self, replace(earlier, converged=False, message=message), n_columns)
                 return True
             weighted = MemorySource(comparisons.replaced(weights=np.maximum(weights, 1e-12)))
-            start: Start = lambda rng, shape: np.nan_to_num(self.embedding_)  # noqa: E731
-            with weighted.objective(loss, self.n_components_, self.n_jobs) as objective:
-                self._solve(weighted, objective, [solver], [start], spent=spent)
-            set_result(self, self.result_.after(earlier), source.n_columns)
+            starts = [lambda rng, shape: np.nan_to_num(self.embedding_)]
+            self._solve(weighted, self.n_components_, [solver], starts, spent=spent)
+            set_result(self, self.result_.after(earlier), n_columns)
             return False
 
         shares = shares_of_answers(comparisons)
-
-        self.reliability_ = alternate(chance, solve, people, comparisons.weights, shares, rounds=MAP_ROUNDS)
+        self.reliability_ = alternate(chance, solve, comparisons.people, comparisons.weights, shares, rounds=MAP_ROUNDS)
         self.comparisons_ = comparisons
 
     def _starting_point(self, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
@@ -626,17 +523,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         return X0
 
     def comparisons_on_map(self, X: Any, y: Any = None, sample_weight: Any = None) -> Comparisons:
-        """Return comparisons with their objects numbered as on the map.
+        """Return comparisons (X, y and sample_weight as in `fit`) with their objects numbered as on the map.
 
-        Parameters
-        ----------
-        X, y, sample_weight : Any
-            As in `fit`.
-
-        Returns
-        -------
-        Comparisons
-            Objects that are not on the map follow those that are: their numbers start at `n_objects_`.
+        Objects that are not on the map follow those that are: their numbers start at `n_objects_`.
         """
         check_is_fitted(self, "embedding_")
         return comparisons_on_map(X, self.labels_, self.n_objects_, y, sample_weight)
@@ -678,7 +567,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
 def set_map(estimator: OrdinalEmbedding, embedding: np.ndarray, labels: np.ndarray | None, loss: Loss | None) -> None:
     """Set the map of an estimator; the loss is None if it is not known."""
-    estimator.embedding_, estimator.labels_, estimator.n_objects_ = embedding, labels, len(embedding)
+    estimator.embedding_, estimator.labels_ = embedding, labels
+    estimator.n_objects_, estimator.n_components_ = embedding.shape
     estimator.reliability_ = None
     if loss is not None:
         estimator.loss_ = loss
@@ -703,16 +593,6 @@ def _joined(earlier: Comparisons, further: Comparisons) -> Comparisons:
         for part in (earlier, further)
     ]
     return Comparisons.concat(parts).aggregate()
-
-
-def _check_participants(source: Source) -> None:
-    if not source.in_memory or source.comparisons is None:
-        raise ValueError(
-            "reliability: got comparisons in a file that is read in blocks or on a cluster, where participants are "
-            "not read, expected them in memory: nearer.read_comparisons(path).comparisons, and no client"
-        )
-    if source.comparisons.people is None:
-        raise ValueError("reliability: who gave the answers is not known; give comparisons with participants")
 
 
 def _warn_unseen(source: Source) -> None:

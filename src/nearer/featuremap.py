@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from nearer.data import as_generator, in_order_of, row_names
+from nearer.data.validate import check_number
 from nearer.warning_types import UnplacedObjectsWarning
 
 __all__ = ["FeatureMap", "mean_squared_distance"]
@@ -79,8 +79,9 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         y : array-like of float, shape (n_objects, n_components), or fitted OrdinalEmbedding
             Positions. Objects without a position (NaN) are left out, with a warning.
         """
-        _check_parameter("gamma", self.gamma, ("cv", None))
-        _check_parameter("alpha", self.alpha, ("cv",))
+        for name, value in (("gamma", self.gamma), ("alpha", self.alpha)):
+            if value != "cv":
+                check_number(value, name, allow_none=name == "gamma")
         if hasattr(y, "embedding_"):
             X = in_order_of(X, getattr(y, "labels_", None), "X")
         elif row_names(y) is not None:
@@ -88,13 +89,8 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         features = validate_data(self, X, dtype=np.float64)
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None: give the places of the objects")
-        places = check_array(
-            getattr(y, "embedding_", y),
-            dtype=np.float64,
-            ensure_2d=False,
-            ensure_all_finite="allow-nan",
-            input_name="y",
-        )
+        given = getattr(y, "embedding_", y)
+        places = check_array(given, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y")
         self.one_column_ = places.ndim == 1
         places = places.reshape(len(places), -1)
         if len(places) != len(features):
@@ -102,9 +98,7 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         known = np.isfinite(places).all(axis=1)
         if not known.all():
             if known.sum() < 2:
-                raise ValueError(
-                    f"Input y contains NaN: only {int(known.sum())} of {len(known):,} objects have a place"
-                )
+                raise ValueError(f"Input y contains NaN: only {known.sum()} of {len(known):,} objects have a place")
             text = f"{int((~known).sum()):,} of {len(known):,} objects have no place: left out"
             warnings.warn(text, UnplacedObjectsWarning, stacklevel=2)
         features, places = features[known], places[known]
@@ -171,12 +165,3 @@ def kernel_ridge(**parameters: Any) -> Any:
     from sklearn.kernel_ridge import KernelRidge
 
     return KernelRidge(kernel="rbf", **parameters)
-
-
-def _check_parameter(name: str, value: Any, words: tuple[str | None, ...]) -> None:
-    if (value is None or isinstance(value, str)) and value in words:
-        return
-    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not (number and 0 < float(value) < np.inf):
-        known = " or ".join(repr(word) for word in words)
-        raise ValueError(f"{name}: got {value!r}, expected a positive number or {known}")
