@@ -86,7 +86,7 @@ def test_the_fit_finds_the_guessers_and_is_the_better_for_it(tmp_path):
     assert repr(found) == "Reliability of 60 people: 18 guess more often than not"
     model.save(tmp_path / "m.nearer")
     again = nearer.load(tmp_path / "m.nearer")
-    assert again.reliability_ == found
+    assert again.reliability_.table() == found.table()
     assert again.reliability is True
 
 

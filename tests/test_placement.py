@@ -158,7 +158,7 @@ def test_what_cannot_be_placed_is_refused_in_words():
         OrdinalEmbedding(2, random_state=0).fit(data.index).place(data)
     with pytest.raises(ValueError, match="n_init"):
         est.place({"anchor": ["new"], "near": ["a"], "far": ["b"]}, n_init=0)
-    with pytest.raises(ValueError, match="weight 0"):
+    with pytest.raises(ValueError, match="with a weight above 0"):
         place_objects(est.embedding_, Comparisons([[12, 0, 1], [0, 1, 2]], weights=[0, 1]), STE)
 
 

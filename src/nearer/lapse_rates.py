@@ -17,8 +17,6 @@ from nearer.data.coded import Coded
 from nearer.data.validate import frozen
 from nearer.notebook import data_frame
 
-__all__ = ["SHARES", "Reliability", "alternate", "log_likelihoods", "population", "responsibilities", "weigh_answers"]
-
 SHARES = frozen(np.linspace(0.0, 1.0, 41))
 # Prior on the lapse rate, with the weight of one participant: 1/2 at zero, the rest uniform.
 _BEFORE = frozen(np.append(0.5, np.zeros(len(SHARES) - 1)) + 0.5 / len(SHARES))
@@ -43,15 +41,9 @@ class Reliability:
         half = int(np.count_nonzero(self.guesses > 0.5))
         return f"Reliability of {len(self.guesses):,} people: {half:,} guess more often than not"
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Reliability):
-            return NotImplemented
-        return all(np.array_equal(value, vars(other)[name]) for name, value in vars(self).items())
-
     def table(self) -> dict[str, list[Any]]:
         """Columns by name."""
-        named = {"participant": self.participants, "answers": self.n_answers, "guesses": self.guesses}
-        return {name: values.tolist() for name, values in (named | {"weight": self.weights}).items()}
+        return dict(zip(("participant", "answers", "guesses", "weight"), (one.tolist() for one in vars(self).values())))
 
     def to_frame(self) -> Any:
         """The same as a pandas DataFrame, one row for each person."""

@@ -26,7 +26,7 @@ from nearer.featuremap import FeatureMap, kernel_ridge
 from nearer.io import FileFormatError, atomic_write
 from nearer.lapse_rates import Reliability
 from nearer.losses import Loss, get_loss
-from nearer.registry import KINDS, LOSSES, SOLVERS, STEP_SIZES
+from nearer.registry import KINDS, LOSSES, SOLVERS
 from nearer.solvers import History, HistoryRow, Result
 from nearer.warning_types import ReproducibilityWarning
 
@@ -38,7 +38,8 @@ _HOMES = ("nearer.estimator", "nearer.shortcuts")  # of the classes that are sav
 _OF_RESULT: dict[str, Any] = {"n_iter": int, "n_gradients": int, "converged": bool, "message": str}
 
 # Nothing but these is ever made from a name in a file.
-_PARTS = {one.class_name: getattr(_solvers, one.class_name) for one in (*SOLVERS.values(), *STEP_SIZES.values())}
+_STEP_SIZES = ("BB", "Constant", "Decaying", "SBB")
+_PARTS = {name: getattr(_solvers, name) for name in (*_STEP_SIZES, *(one.class_name for one in SOLVERS.values()))}
 
 
 @dataclass

@@ -17,8 +17,6 @@ from nearer.objective import LocalObjective
 from nearer.solvers import LBFGS
 from nearer.warning_types import UnplacedObjectsWarning
 
-__all__ = ["Placement", "extended", "filled", "place_objects"]
-
 # What the pull to the centre costs an object at the rim of the map, in units of the loss of one comparison. It keeps
 # objects that were only ever said to be far from everything from flying away, and moves the others next to nothing.
 _PULL = 0.01
@@ -69,15 +67,15 @@ class _FreeRows:
         return X
 
     def value(self, rows: np.ndarray) -> float:
-        return self.objective.value(self.filled(rows)) + self.pull * float(np.sum((rows - self.centre) ** 2))
+        return self.value_and_gradient(rows)[0]
+
+    def error(self, rows: np.ndarray) -> float:
+        return self.objective.error(self.filled(rows))
 
     def value_and_gradient(self, rows: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = self.objective.value_and_gradient(self.filled(rows))
         away = rows - self.centre
         return value + self.pull * float(np.sum(away**2)), gradient[self.free] + 2.0 * self.pull * away
-
-    def error(self, rows: np.ndarray) -> float:
-        return self.objective.error(self.filled(rows))
 
 
 def place_objects(
@@ -105,11 +103,10 @@ def place_objects(
     if homeless.all():
         raise ValueError("place: no object of the map has a place")
     naming = homeless[comparisons.index].any(axis=1)
-    if not naming.any():
-        raise ValueError(f"place: none of the {len(comparisons):,} comparisons names an object that is not on the map")
     used = naming if comparisons.weights is None else naming & (comparisons.weights > 0)
-    if not used.any():  # a selection may not be without weight
-        raise ValueError("place: all comparisons that name an object that is not on the map have weight 0")
+    if not used.any():
+        what = f"none of the {len(comparisons):,} comparisons names an object that is not on the map"
+        raise ValueError(f"place: {what}, with a weight above 0")
     rows = comparisons[used]
 
     objects = np.flatnonzero(homeless[: comparisons.n_objects] & comparisons.seen)

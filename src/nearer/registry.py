@@ -29,7 +29,7 @@ class Entry:
     aliases: tuple[str, ...] = ()
     has_model: bool = False  # loss: minus the log of a probability
     work: Work | None = None
-    step: str = ""  # solver: its step size, if the class does not imply it
+    step: str = ""  # solver: the class of its step size, if there are several
     question: str = ""  # kind: as the study server asks it; empty if it does not
     is_suggested: bool = False  # kind: `nearer suggest` and `nearer plan` choose such questions
     endings: tuple[str, ...] = ()  # format: of files read as comparisons
@@ -84,17 +84,11 @@ LOSSES = _by_name(
 )
 WITH_MODEL = ", ".join(entry.name for entry in LOSSES.values() if entry.has_model)  # for messages
 
-STEP_SIZES = _by_name(
-    Entry("constant", "the same in every epoch", f"{_S}:Constant"),
-    Entry("decaying", "decreases with the number of steps", f"{_S}:Decaying"),
-    Entry("bb", "Barzilai-Borwein", f"{_S}:BB"),
-    Entry("sbb", "stabilised Barzilai-Borwein", f"{_S}:SBB"),
-)
 SOLVERS = _by_name(
     Entry("auto", "a warm start, then L-BFGS in stages", f"{_S}:Auto"),
-    Entry("svrg-sbb", "SVRG with stabilised Barzilai-Borwein step sizes", f"{_S}:SVRG", step="sbb"),
-    Entry("svrg-bb", "SVRG with Barzilai-Borwein step sizes", f"{_S}:SVRG", step="bb"),
-    Entry("svrg", "SVRG with a constant step size", f"{_S}:SVRG", step="constant"),
+    Entry("svrg-sbb", "SVRG with stabilised Barzilai-Borwein step sizes", f"{_S}:SVRG", step="SBB"),
+    Entry("svrg-bb", "SVRG with Barzilai-Borwein step sizes", f"{_S}:SVRG", step="BB"),
+    Entry("svrg", "SVRG with a constant step size", f"{_S}:SVRG", step="Constant"),
     Entry("sgd", "stochastic gradient descent", f"{_S}:SGD"),
     Entry("gd", "gradient descent", f"{_S}:GD"),
     Entry("lbfgs", "limited-memory BFGS", f"{_S}:LBFGS"),

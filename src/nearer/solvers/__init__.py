@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nearer.registry import SOLVERS, STEP_SIZES, find
+from nearer.registry import SOLVERS, find
 from nearer.solvers.auto import Auto
 from nearer.solvers.convex import Convex
 from nearer.solvers.gd import GD
@@ -31,5 +31,5 @@ def get_solver(solver: str | Solver) -> Solver:
     entry = find(SOLVERS, solver)
     if entry is None:
         raise ValueError(f"solver: got {solver!r}, expected one of: {', '.join(SOLVERS)}, or a Solver")
-    given = {"step": globals()[STEP_SIZES[entry.step].class_name]()} if entry.step else {}
+    given = {"step": globals()[entry.step]()} if entry.step else {}
     return globals()[entry.class_name](**given)
