@@ -60,19 +60,6 @@ def test_every_table_is_on_a_page_about_files():
         assert f"<!-- begin {name} -->\n| " in text
 
 
-def test_blocks_that_need_data_are_left_out_without_them(tmp_path, monkeypatch):
-    monkeypatch.delenv("NEARER_DATA", raising=False)
-    blocks = "```python\nopen('cars.csv')\n```\n```python\nprint('bus')\n```\n```text\nbus\n```\n"
-    text = f"<!-- cars.csv is survey.csv -->\n{blocks}"
-    (ran,) = pages.run_page(text, tmp_path)
-    assert ran.real == "bus\n"
-
-
-def test_there_are_pages_and_examples():
-    assert len(PAGES) >= 8
-    assert len(EXAMPLES) >= 5
-
-
 @pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.name)
 def test_every_figure_script_has_its_output_and_is_shown(path):
     if path.name.startswith("_"):
@@ -152,12 +139,6 @@ def test_runner_refuses_what_a_shell_could_not_do(tmp_path):
     ):  # fmt: skip
         with pytest.raises(RuntimeError, match=told):
             list(pages.run_page(f"```sh\n{line}\n```\n", tmp_path))
-
-
-def test_runner_says_which_program_is_missing(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(pages.MissingProgram, match="Rscript is not installed"):
-        list(pages.run_page("```r\nprint(1)\n```\n", tmp_path))
 
 
 def test_runner_reports_a_wrong_exit_code(tmp_path):

@@ -1,7 +1,8 @@
-"""Accuracy, log-loss and calibration against hand-computed values and plain NumPy."""
+"""Accuracy, log-loss, calibration and worst comparisons against hand-computed values and plain NumPy."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import tracemalloc
 
@@ -12,7 +13,6 @@ from scipy.stats import norm
 import oracles
 from nearer import metrics
 from nearer.data import Comparisons
-from nearer.losses import get_loss
 from nearer.metrics import comparison
 
 LINE = np.array([[0.0], [1.0], [3.0], [-1.0]])  # positions on a line
@@ -48,17 +48,6 @@ def test_weighted_means_are_those_of_numpy_however_many_rows_are_taken_at_once(m
     assert metrics.comparison_accuracy(points, rows, weights) == pytest.approx(expected, rel=1e-12)
     expected = np.average(np.logaddexp(0, near - far), weights=weights)
     assert metrics.log_loss(points, rows, "ste", weights) == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize("name", ["ckl", "ste", "tste"])
-def test_log_loss_is_mean_negative_log_probability(name):
-    rng = np.random.default_rng(1)
-    points = rng.normal(size=(10, 3))
-    rows = np.array([rng.choice(10, 3, replace=False) for _ in range(50)])
-    model = get_loss(name).resolve(3)
-    p = model.probability(*metrics.comparison_distances(points, rows))
-    assert metrics.log_loss(points, rows, name) == pytest.approx(-np.mean(np.log(p)), rel=1e-12)
-    assert metrics.log_loss(points, rows, model) == pytest.approx(-np.mean(np.log(p)), rel=1e-12)
 
 
 def test_log_loss_by_hand_and_without_overflow():
@@ -100,17 +89,6 @@ def test_calibration_by_hand():
     assert table.ece == pytest.approx(4 / 7 * abs(0.75 - p1) + 1 / 7 * (1 - p8))
 
 
-def test_calibrated_answers_have_small_error():
-    rng = np.random.default_rng(2)
-    points = rng.normal(size=(50, 2))
-    rows = np.array([rng.choice(50, 3, replace=False) for _ in range(20_000)])
-    p = get_loss("ste").probability(*metrics.comparison_distances(points, rows))
-    swap = rng.random(len(rows)) > p
-    rows[swap] = rows[swap][:, [0, 2, 1]]
-    assert metrics.calibration(points, rows, "ste").ece < 0.02
-    assert metrics.calibration(points * 3, rows, "ste").ece > 0.1  # over-confident
-
-
 @pytest.mark.parametrize(
     ("embedding", "rows", "weight", "message"),
     [
@@ -146,3 +124,84 @@ def test_wilson_interval_by_hand():
     low, high = metrics.wilson_interval([0.0, 1.0], [7.0, 7.0])
     assert low[0] == 0.0
     assert high[1] == 1.0
+
+
+# ---- the worst comparisons ----
+
+MAP = np.array([[0.0], [1.0], [3.0], [7.0], [np.nan]])
+
+
+def test_the_largest_difference_of_distances_comes_first():
+    rows = [[0, 1, 2], [0, 3, 1], [0, 2, 1], [1, 3, 2], [0, 4, 1]]
+    labels = ["a", "b", "c", "d", "e"]
+    data = Comparisons(rows, 5, weights=[1, 2, 3, 4, 5], labels=labels, participants=["p", "q", "r", "s", "t"])
+    found = metrics.worst_comparisons(MAP, data, n=2)
+    assert found.to_dict() == {
+        "anchor": ["a", "b"],
+        "near": ["d", "d"],
+        "far": ["b", "c"],
+        "near_distance": [7.0, 6.0],
+        "far_distance": [1.0, 2.0],
+        "weight": [2.0, 4.0],
+        "participant": ["q", "s"],
+    }
+    assert (found.n_violated, found.n_comparisons) == (3, 4)
+    assert found.to_frame().index.tolist() == [1, 3]
+    assert repr(found) == "WorstComparisons: 2 of 3 violated among 4"
+
+
+def test_quadruplets_without_weights_labels_or_participants():
+    found = metrics.worst_comparisons(MAP, Comparisons([[2, 3, 0, 1], [0, 1, 2, 3]], 5))
+    assert found.to_dict() == {
+        "i": [2], "j": [3], "l": [0], "k": [1], "near_distance": [4.0], "far_distance": [1.0], "weight": [1.0],
+    }  # fmt: skip
+
+
+def test_a_map_without_violations_and_a_bad_number():
+    data = Comparisons([[0, 1, 2]], 4)
+    assert len(metrics.worst_comparisons(LINE, data)) == 0
+    with pytest.raises(ValueError, match="n: got 0, expected at least 1"):
+        metrics.worst_comparisons(LINE, data, n=0)
+
+
+def slow_violations(X, index, weights):
+    """Every violated row by margin, largest first, equal rows merged."""
+    rows = {}
+    for row, weight in zip(index.tolist(), weights):
+        i, j, *rest = row
+        a, b = rest if len(rest) == 2 else (i, rest[0])
+        near, far = np.linalg.norm(X[i] - X[j]), np.linalg.norm(X[a] - X[b])
+        if near >= far:
+            rows.setdefault(tuple(row), [near - far, 0.0])[1] += weight
+    return sorted(rows.items(), key=lambda item: -item[1][0])
+
+
+@pytest.mark.parametrize("width", [3, 4])
+def test_merged_rows_against_a_plain_loop(width):
+    rng = np.random.default_rng(width)
+    X = rng.normal(size=(8, 2))
+    index = np.array([rng.permutation(8)[:width] for _ in range(900)])
+    weights = rng.integers(1, 4, 900).astype(float)
+    expected = slow_violations(X, index, weights)
+    found = metrics.worst_comparisons(X, Comparisons(index, 8, weights=weights), n=15, merge=True)
+    assert list(zip(map(tuple, found.objects.tolist()), found.weights)) == [
+        (row, weight) for row, (_, weight) in expected[:15]
+    ]
+    assert found.near - found.far == pytest.approx([margin for _, (margin, _) in expected[:15]])
+    assert found.share == sum(weight for _, (_, weight) in expected) / weights.sum()
+
+
+def test_comparisons_of_objects_without_a_position_are_counted():
+    data = Comparisons([[0, 1, 2], [0, 1, 3], [1, 2, 0], [1, 0, 2]], 4)
+    found = metrics.worst_comparisons([[0.0], [1.0], [-1.0], [np.nan]], data, merge=True)
+    assert (found.n_violated, found.n_comparisons, found.n_unplaced) == (2, 3, 1)
+    assert found.objects.tolist() == [[1, 2, 0], [0, 1, 2]]
+    assert found.share is None
+
+
+def test_violated_and_satisfied_comparisons_are_all_comparisons():
+    angle = 2 * np.pi * np.arange(12) / 12  # many ties but for the last bits
+    X = np.column_stack([np.cos(angle), np.sin(angle)])
+    index = np.array(list(itertools.permutations(range(12), 3)))
+    n_satisfied = round(len(index) * metrics.comparison_accuracy(X, index))
+    assert metrics.worst_comparisons(X, index).n_violated == len(index) - n_satisfied
