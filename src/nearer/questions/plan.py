@@ -158,5 +158,4 @@ def _crossing(n: np.ndarray, accuracy: np.ndarray, target: float) -> float:
 
 def _round(value: float) -> int:
     """Round to two significant digits."""
-    digits = max(math.floor(math.log10(value)) - 1, 0)
-    return int(round(value / 10**digits) * 10**digits)
+    return int(float(f"{value:.2g}"))
