@@ -3,7 +3,6 @@
 import gc
 import os
 import signal
-import sys
 
 import pytest
 from hypothesis import settings
@@ -55,11 +54,6 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.enable()
-
-
-def pytest_unconfigure():
-    if "warm" in sys.modules:
-        sys.modules["warm"].end()
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,6 @@ from nearer.coordinates import read_embedding
 from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.multistart import in_threads
 from nearer.solvers.run import check_stop
-from warm import Warm
 
 ENDLESS = ("--solver", "svrg-sbb", "--max-epochs", "100000000", "--tol", "0")
 
@@ -31,7 +30,8 @@ ENDLESS = ("--solver", "svrg-sbb", "--max-epochs", "100000000", "--tol", "0")
 @contextlib.contextmanager
 def running(command, folder):
     """A process that does not outlive its test."""
-    with Warm(command, folder) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, *command], cwd=folder, stdout=pipe, stderr=pipe, text=True) as process:
         try:
             yield process
         finally:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 
 from distributed import Client
-from warm import Warm
-
-LIBRARIES = ("distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "nearer.distributed.dask_objective")
 
 
 class Processes:
@@ -26,7 +25,7 @@ class Processes:
         self.scheduler = self._start("scheduler", "--port", "0", "--host", "127.0.0.1")
         self.workers = [self.add_worker() for _ in range(n_workers)]
 
-    def add_worker(self) -> Warm:
+    def add_worker(self) -> subprocess.Popen:
         """Start one more worker."""
         options = ["--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--memory-limit", self.memory_limit]
         return self._start("worker", *options, "--local-directory", str(self.folder))
@@ -42,7 +41,7 @@ class Processes:
             client.wait_for_workers(len(self.workers), timeout=60)
         return client
 
-    def kill(self, process: Warm) -> None:
+    def kill(self, process: subprocess.Popen) -> None:
         """SIGKILL: no goodbye."""
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
@@ -67,11 +66,11 @@ class Processes:
         """What the processes wrote."""
         return "\n".join(path.read_text() for path in sorted(self.folder.glob("*.log")))
 
-    def _start(self, *command: str) -> Warm:
+    def _start(self, *command: str) -> subprocess.Popen:
         self.started += 1
         with open(self.folder / f"{command[0]}-{self.started}.log", "w") as log:
-            started = ["-m", "dask", *command, "--scheduler-file", str(self.file), "--no-dashboard"]
-            return Warm(started, out=log, libraries=LIBRARIES)
+            started = [sys.executable, "-m", "dask", *command, "--scheduler-file", str(self.file), "--no-dashboard"]
+            return subprocess.Popen(started, stdout=log, stderr=log)
 
 
 @contextlib.contextmanager
@@ -87,7 +86,7 @@ def running(folder: Path, n_workers: int = 2):
 class KillDuring(threading.Thread):
     """Kills a process as soon as a task whose name starts so is being worked on, once it is armed."""
 
-    def __init__(self, processes: Processes, victim: Warm, task: str) -> None:
+    def __init__(self, processes: Processes, victim: subprocess.Popen, task: str) -> None:
         super().__init__(daemon=True)
         self.processes, self.victim, self.task = processes, victim, task
         self.armed = threading.Event()
