@@ -151,11 +151,6 @@ def test_private_names_are_used_in_their_own_module_only():
     assert wrong == set()
 
 
-def test_what_a_table_means_does_not_depend_on_its_carrier():
-    inside = [path for path in FILES if path.parent.name == "tables"]
-    assert {_layer(target) for path in inside for target, _ in _imports(path)} <= {None, "data", "tables"}
-
-
 def test_formats_are_opened_by_the_readers_of_files():
     assert {entry.path.rpartition(".")[0] for entry in FORMATS.values()} == {"nearer.io"}
 

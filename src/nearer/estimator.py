@@ -27,10 +27,10 @@ from nearer.metrics import (
     principal_axes,
     worst_comparisons,
 )
-from nearer.metrics.comparison import comparisons_on_map
+from nearer.metrics.comparison import comparisons_on_map, filled
 from nearer.model_file import save_model
 from nearer.notebook import data_frame
-from nearer.placement import Placement, extended, filled, place_objects
+from nearer.placement import Placement, extended, place_objects
 from nearer.registry import WITH_MODEL
 from nearer.solvers import Callback, Result, Solver, get_solver
 from nearer.solvers.checkpoint import Checkpoint

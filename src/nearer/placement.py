@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from nearer.data import Comparisons, check_integer, renumbered
 from nearer.losses import Loss
 from nearer.metrics import comparison_distances
+from nearer.metrics.comparison import filled
 from nearer.objective import LocalObjective
 from nearer.solvers import LBFGS
 from nearer.warning_types import UnplacedObjectsWarning
@@ -159,12 +160,6 @@ def place_objects(
         full_embedding=full,
         full_labels=comparisons.labels,
     )
-
-
-def filled(embedding: np.ndarray, n_objects: int) -> np.ndarray:
-    """Return the map with rows of NaN for objects it does not have."""
-    missing = n_objects - len(embedding)
-    return embedding if missing <= 0 else np.pad(embedding, ((0, missing), (0, 0)), constant_values=np.nan)
 
 
 def extended(

@@ -310,6 +310,12 @@ def comparisons_on_map(
     return comparisons
 
 
+def filled(embedding: np.ndarray, n_objects: int) -> np.ndarray:
+    """Return the map with rows of NaN for objects it does not have."""
+    missing = n_objects - len(embedding)
+    return embedding if missing <= 0 else np.pad(embedding, ((0, missing), (0, 0)), constant_values=np.nan)
+
+
 def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons:
     """The same comparisons with objects numbered as on a map with these labels (n,); further objects follow.
 

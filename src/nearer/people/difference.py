@@ -14,9 +14,9 @@ from nearer.io.coerce import as_comparisons
 from nearer.lapse_rates import log_likelihoods, population, responsibilities
 from nearer.losses import Loss
 from nearer.metrics import comparison_distances
+from nearer.metrics.comparison import filled
 from nearer.people.individual import metric_scores, sums_of, units_of
 from nearer.people.participants import SIGNIFICANT
-from nearer.placement import filled
 from nearer.registry import WITH_MODEL
 
 

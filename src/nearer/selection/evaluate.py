@@ -13,8 +13,8 @@ from nearer.check import check
 from nearer.data import Comparisons, check_bool
 from nearer.data.messages import counted
 from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
+from nearer.metrics.comparison import filled
 from nearer.people import participants
-from nearer.placement import filled
 from nearer.refits import Interrupted
 from nearer.selection.bootstrap import Bootstrap
 from nearer.selection.bootstrap import bootstrap as resample
