@@ -123,7 +123,7 @@ def test_queries_without_relevant_items_are_left_out_with_a_warning():
     ("arguments", "message"),
     [
         ({"database": LINE[:, 0]}, r"database: got shape \(6,\)"),
-        ({"database": np.where(LINE == 2, np.nan, LINE)}, "database: row 2 has a value that is not finite"),
+        ({"database": np.where(LINE == 2, np.nan, LINE)}, "database: row 2 is .*expected finite"),
         ({"labels": CLASSES[:5]}, r"labels: got shape \(5,\), expected \(6,\)"),
         ({"queries": [[0.0]]}, r"query_labels: got shape \(\)"),
         ({"queries": [[0.0, 1.0]], "query_labels": ["a"]}, r"queries: got shape \(1, 2\)"),

@@ -99,6 +99,7 @@ def test_a_question_comes_again_only_when_none_is_left():
         ({"objects": 5, "exclude": [0, 1, 2]}, "exclude: leaves 2 of 5 objects"),
         ({"objects": 5, "exclude": [9]}, "exclude: got 9, expected objects, from 0 to 4"),
         ({"objects": list("abcd"), "exclude": ["x"]}, "exclude: got 'x', expected objects, from 'a' to 'd'"),
+        ({"objects": 5, "pending": [[0, 1, 2], [3, 1, 3]]}, r"pending: row 1 is \(3, 1, 3\)"),
         ({"objects": 5, "pending": [[0, 1]]}, r"pending: got shape \(1, 2\)"),
         ({"known": [[0, 1, 5]], "objects": 4}, "got 4, but the comparisons are over 6"),
         ({"known": [[0, 1, 5]], "objects": list("abcdef")}, "have no labels"),

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial import procrustes
 
 from nearer.data import check_bool, in_order_of, row_names
+from nearer.data.validate import refuse_rows
 from nearer.metrics.comparison import check_points
 
 
@@ -99,8 +100,7 @@ def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
 def _checked(X: ArrayLike, name: str) -> np.ndarray:
     """X as float64 (n, d)."""
     points = check_points(X, name)
-    if np.isinf(points).any():
-        raise ValueError(f"{name}: row {np.flatnonzero(np.isinf(points).any(axis=1))[0]} is infinite")
+    refuse_rows(np.isinf(points).any(axis=1), points, name, "expected finite numbers")
     return points
 
 

@@ -23,6 +23,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from nearer.data import check_integer
+from nearer.data.validate import refuse_rows
 from nearer.metrics.comparison import check_points
 from nearer.warning_types import InputWarning
 
@@ -160,7 +161,5 @@ def mean_average_precision(
 
 def _finite_points(points: ArrayLike, name: str) -> np.ndarray:
     array = check_points(points, name)
-    bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
-    if len(bad):
-        raise ValueError(f"{name}: row {bad[0]} has a value that is not finite ({len(bad)} such rows)")
+    refuse_rows(~np.isfinite(array).all(axis=1), array, name, "expected finite numbers")
     return array

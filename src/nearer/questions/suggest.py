@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from nearer.data import Comparisons, as_generator, check_fraction, check_integer
-from nearer.data.validate import check_objects
+from nearer.data.validate import check_objects, refuse_rows
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.metrics import comparison_distances
@@ -263,7 +263,10 @@ def _rows(questions: Any, n_objects: int, labels: np.ndarray | None) -> np.ndarr
     rows = np.asarray(_NONE if questions is None or not len(questions) else questions)
     if rows.ndim != 2 or rows.shape[1] != 3:
         raise ValueError(f"pending: got shape {rows.shape}, expected questions (m, 3): head, a, b")
-    return _numbers(rows, "pending", n_objects, labels)
+    numbers = _numbers(rows, "pending", n_objects, labels)
+    same = (numbers == np.roll(numbers, 1, axis=1)).any(axis=1)
+    refuse_rows(same, rows, "pending", "expected three different objects")
+    return numbers
 
 
 def _numbers(objects: Any, name: str, n_objects: int, labels: np.ndarray | None) -> np.ndarray:
