@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
@@ -199,9 +200,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 "nearer.read_comparisons(path).comparisons, with participants, and no client"
             )
         spent = TimeSpent()
-        solvers, starts = [solver] * n_init, [self._starting_point] * n_init
-        d = self._dimension(source, saved)
-        self.n_comparisons_at_start_ = self._solve(source, d, solvers, starts, saved, spent)
+        # As many starts as are asked for, once the objective has found that they fit into memory.
+        d, starts = self._dimension(source, saved), itertools.repeat(self._starting_point)
+        self.n_comparisons_at_start_ = self._solve(source, d, n_init, solver, starts, saved, spent)
         _warn_unseen(source)
         if self.reliability and held is not None:
             self._estimate_lapse_rates(held, keeping_start(solver), spent)
@@ -245,7 +246,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             self.n_comparisons_at_start_ = len(comparisons)
         solvers = [keeping_start(solver), *[solver] * (len(starts) - 1)]
         source = MemorySource(comparisons)
-        self._solve(source, self.n_components_, solvers, starts)
+        self._solve(source, self.n_components_, len(starts), solvers, starts)
         _warn_unseen(source)
         return self
 
@@ -407,8 +408,10 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def _checked_solver(self) -> Solver:
         """The solver that the parameters describe; wrong parameters are refused before any data are read."""
         loss = loss_with(self.loss, self.loss_params)
-        if self.n_components != "auto":
+        if not isinstance(self.n_components, str):
             check_integer(self.n_components, "n_components", 1)
+        elif self.n_components != "auto":
+            raise ValueError(f"n_components: got {self.n_components!r}, expected a number >= 1 or 'auto'")
         elif not isinstance(self.init, str):
             raise ValueError("n_components: got 'auto' and a starting point in init, which has a dimension already")
         check_integer(self.n_init, "n_init", 1)
@@ -445,26 +448,28 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         self,
         source: Source,
         n_components: int,
-        solvers: Sequence[Solver],
-        starts: Sequence[Start],
+        n_starts: int,
+        solver: Solver | Sequence[Solver],
+        starts: Iterable[Start],
         checkpoint: Checkpoint | None = None,
         spent: TimeSpent | None = None,
     ) -> int:
-        """Solve from every start and keep the best result; returns the number of comparisons."""
+        """Solve from every start, with one solver or one for each, and keep the best result; returns n_comparisons."""
         loss = loss_with(self.loss, self.loss_params)
-        with source.objective(loss, n_components, self.n_jobs, len(starts)) as objective:
+        with source.objective(loss, n_components, self.n_jobs, n_starts) as objective:
             shape = (len(source.seen), n_components)
-            generators = as_generator(self.random_state).spawn(len(starts))
+            generators = as_generator(self.random_state).spawn(n_starts)
             points = [start(rng, shape)[source.rows] for start, rng in zip(starts, generators)]
             if checkpoint is not None:
+                assert isinstance(solver, Solver)
                 seed, digest = self.random_state, hashlib.sha256(points[0].tobytes()).hexdigest()[:12]
                 others = {
                     "random_state": str(seed) if isinstance(seed, int | np.integer | None) else type(seed).__name__,
                     "init": "random" if isinstance(self.init, str) else f"an array ({digest})",
                 }
-                points = checkpoint.begin(objective, solvers[0], points, generators, others)
+                points = checkpoint.begin(objective, solver, points, generators, others)
             result = best_of_starts(
-                objective, solvers, points, generators, source.n_parallel, self.callbacks or (), self.verbose,
+                objective, solver, points, generators, source.n_parallel, self.callbacks or (), self.verbose,
                 checkpoint, spent,
             )  # fmt: skip
         if result.trouble:
@@ -501,7 +506,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 return True
             weighted = MemorySource(comparisons.replaced(weights=np.maximum(weights, 1e-12)))
             starts = [lambda rng, shape: np.nan_to_num(self.embedding_)]
-            self._solve(weighted, self.n_components_, [solver], starts, spent=spent)
+            self._solve(weighted, self.n_components_, 1, solver, starts, spent=spent)
             set_result(self, self.result_.after(earlier), n_columns)
             return False
 

@@ -93,7 +93,8 @@ def test_calibration_by_hand():
     ("embedding", "rows", "weight", "message"),
     [
         ([0.0, 1.0], [[0, 1, 2]], None, r"embedding: got shape \(2,\)"),
-        (LINE, [[0, 1, 4]], None, "has 4 rows, but the comparisons are over 5 objects"),
+        (LINE, [[0, 1, 4]], None, "row 0"),
+        (LINE, Comparisons([[0, 1, 4]]), None, "has 4 rows, but the comparisons are over 5 objects"),
         (LINE, [[0, 1, 2]], [1, 2], r"weights: got shape \(2,\), expected \(1,\)"),
         (LINE, [[0, 1, 2]], [-1.0], "weights: row 0 is -1.0"),
         (LINE, np.empty((0, 3), dtype=int), None, "comparisons"),

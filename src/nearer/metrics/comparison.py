@@ -273,9 +273,10 @@ def _on_points(
 ) -> tuple[np.ndarray, Comparisons]:
     """Positions, and comparisons of their rows; rows with names, as in the index of a frame, are matched by them."""
     points, names = check_points(embedding), row_names(embedding)
-    data = as_comparisons(comparisons, None, sample_weight)
-    if names is not None or not isinstance(comparisons, Comparisons):
-        data = on_labels(data, names, is_named(comparisons))
+    held, named = isinstance(comparisons, Comparisons), is_named(comparisons)
+    data = as_comparisons(comparisons, None, sample_weight, None if held or named else len(points))
+    if names is not None or not held:
+        data = on_labels(data, names, named)
     if data.n_objects > len(points):
         first = "" if names is None or data.labels is None else f" ({str(data.labels[len(points)])!r} has no row)"
         raise ValueError(
