@@ -14,6 +14,7 @@ from scipy.special import ndtri
 
 from nearer import kernels
 from nearer.data import Comparisons, check_integer, check_numbers, row_names
+from nearer.data.splits import group
 from nearer.data.validate import is_whole
 from nearer.io.coerce import as_comparisons, is_named
 from nearer.losses import Loss, get_loss
@@ -169,8 +170,8 @@ class WorstComparisons:
     objects: np.ndarray  # (m, 3) or (m, 4), labels, or numbers without: anchor, near, far, or i, j, l, k
     near: np.ndarray  # (m,), distance on the map of the pair that should be nearer
     far: np.ndarray  # (m,), that of the other; near >= far throughout
-    weights: np.ndarray  # (m,), 1 without weights
-    participants: np.ndarray | None
+    weights: np.ndarray  # (m,), 1 without weights; the sum where equal rows are merged
+    participants: np.ndarray | None  # (m,), None where equal rows are merged
     n_violated: float  # votes, or else rows; ties included
     n_comparisons: float  # the same of all whose objects have a position
     n_unplaced: float = 0.0  # left out because an object has no position
@@ -200,11 +201,12 @@ class WorstComparisons:
         return html_table(self.to_dict(), repr(self))
 
 
-def worst_comparisons(embedding: ArrayLike, comparisons: Comparisons, n: int = 20) -> WorstComparisons:
+def worst_comparisons(
+    embedding: ArrayLike, comparisons: Comparisons, n: int = 20, *, merge: bool = False
+) -> WorstComparisons:
     """Find the comparisons that a map violates most: those with the largest difference of distances.
 
-    Ties count as violated; equal differences come in the order of the comparisons. Give ``comparisons.aggregate()`` to
-    have equal ones once, with the sum of their weights.
+    Ties count as violated; equal differences come in the order of the comparisons.
 
     Parameters
     ----------
@@ -213,6 +215,8 @@ def worst_comparisons(embedding: ArrayLike, comparisons: Comparisons, n: int = 2
     comparisons : Comparisons
     n : int, default 20
         Maximum number to return.
+    merge : bool, default False
+        Return equal rows as one, with the sum of their weights.
     """
     n = check_integer(n, "n", 1)
     points, comparisons = _on_points(embedding, comparisons)
@@ -223,17 +227,22 @@ def worst_comparisons(embedding: ArrayLike, comparisons: Comparisons, n: int = 2
     near, far = np.sqrt(near), np.sqrt(far)
     order = violated[np.argsort(far[violated] - near[violated], kind="stable")]
     own = np.ones(len(near)) if comparisons.weights is None else comparisons.weights
-    rows, people, votes = order[:n], comparisons.participants, comparisons.votes
-    index, share = comparisons.index[rows], None
-    if not np.array_equal(own, votes):
+    rows, weights, people = order[:n], own[order[:n]], comparisons.participants
+    if merge and len(order):
+        first, statement = group(list(comparisons.index[order].T), len(points))
+        worst = np.argsort(first)[:n]
+        rows, weights = order[first[worst]], np.bincount(statement, weights=own[order])[worst]
+    index, votes = comparisons.index[rows], comparisons.votes
+    share = None
+    if comparisons.weights is not None and comparisons.answers.votes is None:
         share = float(own[violated].sum() / max(own[placed].sum(), 1e-300))
     return WorstComparisons(
         rows=rows,
         objects=index if comparisons.labels is None else comparisons.labels[index],
         near=near[rows],
         far=far[rows],
-        weights=own[rows],
-        participants=None if people is None else np.asarray(people)[rows],
+        weights=weights,
+        participants=None if people is None or merge else np.asarray(people)[rows],
         n_violated=float(votes[violated].sum()),
         n_comparisons=float(votes[placed].sum()),
         n_unplaced=float(votes[~placed].sum()),

@@ -50,7 +50,7 @@ class Report:
     dimensions: Mapping[str, Any] | None = None  # columns n_components, accuracy, perhaps standard_error
     chosen_dimension: int | None = None  # marked in the chart of dimensions
     learning_curve: Mapping[str, Any] | None = None  # n_comparisons, accuracy, perhaps low, high, extrapolated
-    violations: WorstComparisons | None = None  # from worst_comparisons
+    violations: WorstComparisons | None = None  # from worst_comparisons(merge=True)
     check: Mapping[str, Any] | None = None  # from check(comparisons, n_components).to_dict()
     people: Mapping[str, Any] | None = None  # from ParticipantTable.table()
     n_answers: Sequence | np.ndarray | None = None  # (n_objects,): answers that name each object
@@ -160,7 +160,7 @@ def describe(
     history = getattr(model, "history_", None)
     shown: dict[str, Any] = {}
     if answers is not None:
-        violations = worst_comparisons(model.embedding_, answers.aggregate())
+        violations = worst_comparisons(model.embedding_, answers, merge=True)
         shown |= {"subtitle": repr(answers), "violations": violations, "n_answers": answers_naming(answers)}
     if found.check is not None:
         shown["check"] = found.check.to_dict()
