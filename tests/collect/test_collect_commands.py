@@ -158,7 +158,7 @@ def test_a_failed_backup_leaves_nothing(small, tmp_path, monkeypatch):
     def fail(*args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "link", fail)
+    monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="No space"):
         back_up(store, tmp_path / "copy.db")
     assert list(tmp_path.glob("*copy*")) == []
@@ -202,7 +202,7 @@ def test_faults_of_the_user_are_one_line(small, tmp_path):
         (("serve", "nowhere"), "study.toml: no such file; create a study with: nearer collect new nowhere"),
         (("export", "study", "-o", "x.csv"), "holds no study yet"),
         (("serve", "study", "--database", "mysql://x/y"), "expected sqlite or postgresql"),
-        (("serve", "study", "--port", "0", "--host", "nowhere.invalid"), "host: got 'nowhere.invalid'"),
+        (("serve", "study", "--port", "0", "--host", "nowhere.invalid"), "got nowhere.invalid and 0"),
         (("new", "study", "--words", "study.txt"), "exists already"),
         (("new", "other"), "expected one of images"),
         (("new", "other", "--words", "two.txt"), "two.txt: got 2 objects, expected 3 or more"),

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from benchmarks.collect import Server
 from serving import Served, Visitor, make_study, stored
 
-from nearer.collect.store import Export, Prepared, Store, answers, back_up, participants, questions
+from nearer.collect.store import Export, Store, answers, back_up, participants, questions
 from nearer.collect.study import QuestionSettings
 
 _NAMES = itertools.count()
@@ -134,23 +134,3 @@ def test_several_processes_of_one_command(tmp_path, database):
         store.close()
     finally:
         server.stop()
-
-
-def test_statements_of_a_broken_pipeline_are_prepared_again(database):
-    """A statement that was left out when another failed is not there, whatever the driver believes."""
-    store = Store(database, create=True)
-    broken = Prepared(store.engine, sa.select((sa.literal(1) / sa.bindparam("by", type_=sa.Integer)).label("share")))
-    sound = Prepared(store.engine, sa.select(sa.bindparam("value", type_=sa.Integer).label("value")))
-    for times in range(8):  # the driver prepares what it has seen a few times
-        with store.working() as connection:
-            for _ in range(times):
-                with connection.begin():
-                    store.run(connection, [sound(value=0)])
-            with pytest.raises(store.driver.Error, match="division by zero"), connection.begin():
-                store.run(connection, [broken(by=0), sound(value=1), sound(value=2)])
-            for _ in range(8):
-                with connection.begin():
-                    found = store.run(connection, [sound(value=3), sound(value=4)])
-                assert [row.value for (row,) in found] == [3, 4]
-            connection.invalidate()
-    store.close()

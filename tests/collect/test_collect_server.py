@@ -234,7 +234,6 @@ def answer_to(port, head, pieces):
 def test_large_bodies_are_refused_unread_and_nobody_waits(serve):
     served = serve(number=5)
     post = b"POST /api/start HTTP/1.1\r\nhost: x\r\n"
-    assert b"413" in answer_to(served.port, post + b"content-length: 10000000000\r\n\r\n", [])
     length = b"content-length: %d\r\n\r\n" % (server.MAX_BODY + 1)
     assert re.search(b"413|hung up", answer_to(served.port, post + length, [b"x" * (server.MAX_BODY + 1)]))
     chunks = [b"1000\r\n" + b"x" * 4096 + b"\r\n"] * 9  # without a length
@@ -364,7 +363,7 @@ def test_kills_lose_no_acknowledged_answer(tmp_path):
             running.stop()
     store = Store(study.database)
     kept = {row.question for row in stored(store, answers)}
-    known = {int(question.split(".")[0]) for question in acknowledged}
+    known = {int(question) for question in acknowledged}
     assert known <= kept
     assert len(kept) <= len(known) + 3  # at most the one on its way at each kill
     assert stored(store, participants)[0].answered == len(kept)
