@@ -6,25 +6,45 @@ import http.client
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import sqlalchemy as sa
+
+from nearer.collect.server import bind, make_server
+from nearer.collect.store import Store
+from nearer.collect.study import new_study, read_study
 
 WORDS = ["cat", "dog", "lorry", "bus", "rose", "tulip", "piano", "violin"]
 
 
 def make_study(folder, words=WORDS, kind="triplets", **changes):
-    """A study of words; ``changes`` are values of study.toml, e.g. number=10 or link="https://..."."""
-    from nearer.collect.study import new_study, read_study
-
+    """A study of words without limits of rate; ``changes`` are values of study.toml, e.g. number=10 or link="..."."""
     folder = Path(folder)
     source = folder.with_suffix(".txt")
     source.write_text("\n".join(words))
     new_study(folder, words=source, kind=kind)
-    if "number" in changes:
-        changes = {"repeats": 0, "catch": 0, **changes}
+    unlimited = {"requests_per_second": 10_000, "new_participants_per_minute": 10_000}
+    change(folder, **unlimited, **({"repeats": 0, "catch": 0} if "number" in changes else {}))
     change(folder, **changes)
     return read_study(folder)
+
+
+def nearest(question, words):
+    """The choice of somebody for whom the words lie on a line, in their order."""
+    options = [words.index(option["name"]) for option in question["options"]]
+    if question["head"] is None:
+        spread = [sum(abs(one - other) for other in options) for one in options]
+        return [max(range(3), key=spread.__getitem__)]
+    head = words.index(question["head"]["name"])
+    return sorted(range(len(options)), key=lambda number: abs(options[number] - head))[: question["choose"]]
+
+
+def at_once(tasks):
+    """Call functions in threads of their own, at the same time."""
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        for future in [pool.submit(task) for task in tasks]:
+            future.result()
 
 
 def until(condition, seconds=60):
@@ -63,14 +83,10 @@ class Visitor:
         """Status and JSON (or bytes) of a request."""
         if self._connection is None:
             self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-        try:
-            self._connection.request(method or ("GET" if data is None else "POST"), path, data, headers or {})
-            self.response = self._connection.getresponse()
-            text = self.response.read()
-        except Exception:
-            self.close()
-            raise
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        self._connection.request(method or ("GET" if data is None else "POST"), path, data, headers or {})
+        self.response = self._connection.getresponse()
+        text = self.response.read()
         kind = self.response.headers.get("content-type", "")
         return self.response.status, json.loads(text) if kind.startswith("application/json") else text
 
@@ -79,9 +95,8 @@ class Visitor:
         assert status == 200, state
         return state
 
-    def answer(self, participant, question, choice=(0,), seconds=1.5):
-        choice = None if choice is None else list(choice)
-        body = {"participant": participant, "question": question, "choice": choice, "seconds": seconds}
+    def answer(self, participant, question, choice=(0,)):
+        body = {"participant": participant, "question": question, "choice": choice, "seconds": 1.5}
         return self.call("/api/answer", body)
 
     def play(self, name="p1", choose=lambda question: [0], most=None):
@@ -118,9 +133,6 @@ class Served(Visitor):
     """A server in a thread of this process, and a visitor of it."""
 
     def __init__(self, study, database=None, port=0, **options):
-        from nearer.collect.server import bind, make_server
-        from nearer.collect.store import Store
-
         self.study, self.store = study, Store(database or study.database, create=True)
         self.server = make_server(study, self.store, **options)
         listening = bind("127.0.0.1", port)

@@ -159,7 +159,7 @@ def test_network_cut_half_way_keeps_the_answers_and_sends_them(serve, person):
 
 @pytest.mark.tools
 def test_a_closed_laptop_sends_what_is_left_the_next_day(browser, tmp_path):
-    study = make_study(tmp_path / "s", number=4, practice=False, requests_per_second=1000, link=LINK)
+    study = make_study(tmp_path / "s", number=4, practice=False, link=LINK)
     served = Served(study)
     port, address = served.port, f"{served.url}?id=x"
     driver = start_browser(tmp_path / "profile")  # one of its own, that can be closed
@@ -192,7 +192,7 @@ def test_a_closed_laptop_sends_what_is_left_the_next_day(browser, tmp_path):
 @pytest.mark.tools
 def test_a_full_disk_and_killed_servers_are_waited_for(person, tmp_path):
     """The page stays open, tells what it does, and goes on by itself; every answer is there once."""
-    study = make_study(tmp_path / "s", number=8, practice=False, requests_per_second=1000)
+    study = make_study(tmp_path / "s", number=8, practice=False)
     server = Server(study.folder, None, 1, background=False)
     store = Store(study.database)
     calm = "document.getElementById('status').textContent.startsWith('No connection')"
@@ -283,7 +283,7 @@ def test_pictures_sounds_and_html(person, tmp_path, width):
     rows.append("word,,,,<img src=x onerror=alert(1)> שלום")
     (folder / "items.csv").write_text("\n".join(rows), encoding="utf-8")
     new_study(tmp_path / "s", items=folder / "items.csv")
-    change(tmp_path / "s", number=12, repeats=0, catch=0, practice=False, requests_per_second=1000)
+    change(tmp_path / "s", number=12, repeats=0, catch=0, practice=False)
     served = Served(read_study(tmp_path / "s"))
     try:
         person.size(width, 900, mobile=width < 500)

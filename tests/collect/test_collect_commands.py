@@ -43,7 +43,7 @@ def by_distance(question):
 @pytest.fixture
 def small(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    return make_study(tmp_path / "study", number=20, repeats=2, catch=2, requests_per_second=10_000)
+    return make_study(tmp_path / "study", number=20, repeats=2, catch=2)
 
 
 @pytest.mark.parametrize("name", sorted(command.commands))
@@ -64,7 +64,6 @@ def test_answers_are_exported_as_fit_reads_them(tmp_path, monkeypatch, kind, cat
     monkeypatch.chdir(tmp_path)
     study = make_study(
         tmp_path / "study", kind=kind, number=20, repeats=2, catch=2, catch_questions=catches,
-        requests_per_second=10_000,
     )  # fmt: skip
     served = Served(study)
     for name in ("=p1", "p, 2", "p3"):

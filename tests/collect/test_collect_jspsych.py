@@ -42,7 +42,7 @@ def page(tmp_path):
 
 
 def test_a_study_of_jspsych_from_start_to_end(tmp_path, page, person):
-    study = make_study(tmp_path / "study", number=5, requests_per_second=1000)
+    study = make_study(tmp_path / "study", number=5)
     shutil.move(page, study.folder / "page")
     change(study.folder, page="page")
     served = Served(read_study(study.folder))

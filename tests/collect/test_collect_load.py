@@ -13,7 +13,7 @@ pytestmark = pytest.mark.tools
 
 
 def test_what_is_lost_or_counted_twice_is_seen(tmp_path):
-    served = Served(make_study(tmp_path / "s", number=6, requests_per_second=1000))
+    served = Served(make_study(tmp_path / "s", number=6))
     state, tally = served.start("p"), Tally()
     token = state["participant"]
     while not state["finished"]:

@@ -116,7 +116,7 @@ def test_the_description_of_the_interface_is_true(serve, kind):
 @pytest.mark.parametrize("width", [400, 1400])
 def test_the_page_shows_the_study(person, tmp_path, width):
     words = [str(number) for number in range(12)]
-    study = make_study(tmp_path / "s", words, number=40, repeats=10, catch=2, requests_per_second=10_000)
+    study = make_study(tmp_path / "s", words, number=40, repeats=10, catch=2)
     served = Served(study)
     try:
         for name in ("ann", "<b>bob</b>", "cid"):
