@@ -101,27 +101,14 @@ class Visitor:
 
     def play(self, name="p1", choose=lambda question: [0], most=None):
         """Answer to the end, or `most` questions; return the last state and the questions seen."""
-        state = self.start(name)
-        token, seen = state["participant"], []
+        state, seen = self.start(name), []
+        token = state["participant"]
         while not state["finished"] and (most is None or len(seen) < most):
             question = state["questions"][0]
             status, state = self.answer(token, question["id"], choose(question))
             assert status == 200, state
             seen.append(question)
         return state, seen
-
-    def play_backwards(self, name="p1"):
-        """Leave the first question open to the last, and answer the second once more in the end."""
-        state = self.start(name)
-        token, first, seen = state["participant"], state["questions"][0]["id"], []
-        while len(state["questions"]) > 1:
-            assert state["questions"][0]["id"] == first
-            seen.append(state["questions"][1]["id"])
-            state = self.answer(token, seen[-1])[1]
-        assert [question["id"] for question in self.start(name)["questions"]] == [first]
-        assert self.answer(token, seen[0], [1])[1]["stored"] is False
-        state = self.answer(token, first)[1]
-        assert (state["stored"], state["finished"], state["answered"]) == (True, True, len(set(seen)) + 1)
 
     def close(self):
         if self._connection is not None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import random
 from collections import Counter
 
 import pytest
 
-from nearer.collect.desk import Dealer, Deck, Signer, plan, question_key
+from nearer.collect.desk import Dealer, Signer, plan, question_key
 from nearer.collect.study import QuestionSettings, n_questions
 
 KINDS = [
@@ -16,17 +15,6 @@ KINDS = [
     QuestionSettings(kind="odd-one-out"),
     QuestionSettings(kind="rankings", options=5, choose=2),
 ]
-
-
-def test_a_deck_keeps_the_balance_where_cards_are_excluded():
-    rng, deck = random.Random(1), Deck(range(7), random.Random(0))
-    counts = Counter()
-    for _ in range(7 * 100):
-        without = rng.sample(range(7), 3)
-        card = deck.deal(without)
-        assert card not in without
-        counts[card] += 1
-    assert max(counts.values()) - min(counts.values()) <= 3
 
 
 @pytest.mark.parametrize("asked", KINDS, ids=lambda asked: asked.kind)
@@ -100,13 +88,11 @@ def test_a_plan_has_the_numbers_asked_for_and_is_the_same_on_every_server():
 
 
 def test_signed_numbers():
-    signer, other = Signer(b"a" * 32), Signer(b"b" * 32)
+    signer = Signer(b"a" * 32)
     token = signer.sign(17)
     assert signer.number(token) == 17
-    assert other.number(token) is None
-    assert signer.number(token.replace("17", "18")) is None
-    for wrong in (None, 17, "", "17", "17.", ".x", "x" * 1000, "１７.x", token + "\n", [token], "\ud800.x"):
+    assert Signer(b"b" * 32).number(token) is None
+    for wrong in (None, 17, "", "17", "17.", ".x", token.replace("17", "18"), "１７.x", [token], "\ud800.x"):
         assert signer.number(wrong) is None
     assert signer.is_researcher(signer.researcher)
-    assert not signer.is_researcher("")
     assert not signer.is_researcher("ü")

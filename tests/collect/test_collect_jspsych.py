@@ -8,8 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
-from serving import Served, change, make_study
+from serving import change, make_study, stored
 
 from nearer.collect.store import answers
 from nearer.collect.study import read_study
@@ -41,25 +40,21 @@ def page(tmp_path):
     return folder
 
 
-def test_a_study_of_jspsych_from_start_to_end(tmp_path, page, person):
-    study = make_study(tmp_path / "study", number=5)
-    shutil.move(page, study.folder / "page")
-    change(study.folder, page="page")
-    served = Served(read_study(study.folder))
-    try:
-        person.driver.get(f"{served.url}?PROLIFIC_PID=abc")
-        for number in range(5):
-            person.wait(
-                "document.querySelectorAll('#jspsych-html-button-response-btngroup button').length === 2 &&"
-                " window.seen !== document.querySelector('.jspsych-content').innerText"
-            )
-            person.js("window.seen = document.querySelector('.jspsych-content').innerText")
-            person.click("#jspsych-html-button-response-btngroup button", number % 2)
-            person.wait("window.seen !== document.body.innerText.trim()")
-        person.wait("document.body.innerText.includes('Thank you')")
-        with served.store.reading() as connection:
-            rows = list(connection.execute(sa.select(answers).order_by(answers.c.question)))
-        assert [row.choice for row in rows] == ["[0]", "[1]", "[0]", "[1]", "[0]"]
-        assert all(0 < row.seconds < 60 for row in rows)
-    finally:
-        served.stop()
+def test_a_study_of_jspsych_from_start_to_end(serve, tmp_path, page, person):
+    folder = make_study(tmp_path / "own", number=5).folder
+    shutil.move(page, folder / "page")
+    change(folder, page="page")
+    served = serve(read_study(folder))
+    person.driver.get(f"{served.url}?PROLIFIC_PID=abc")
+    for number in range(5):
+        person.wait(
+            "document.querySelectorAll('#jspsych-html-button-response-btngroup button').length === 2 &&"
+            " window.seen !== document.querySelector('.jspsych-content').innerText"
+        )
+        person.js("window.seen = document.querySelector('.jspsych-content').innerText")
+        person.click("#jspsych-html-button-response-btngroup button", number % 2)
+        person.wait("window.seen !== document.body.innerText.trim()")
+    person.wait("document.body.innerText.includes('Thank you')")
+    rows = stored(served.store, answers)
+    assert [row.choice for row in rows] == ["[0]", "[1]", "[0]", "[1]", "[0]"]
+    assert all(0 < row.seconds < 60 for row in rows)
