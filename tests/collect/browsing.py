@@ -97,7 +97,7 @@ class Participant:
             before or "",
         )
 
-    def agree(self, practice=True):
+    def agree(self, practice):
         """Through consent and instructions to the first question."""
         self.click("#go")
         self.wait("document.getElementById('progress').hidden === false")
@@ -110,6 +110,11 @@ class Participant:
             self.wait(WORDS_SHOWN)
             self.click("#go")
         return self.ready("practice")
+
+    def begin(self, served, practice=False):
+        """From the address to the first question."""
+        self.open(f"{served.url}?id=x")
+        return self.agree(practice)
 
     def choose(self, number=0):
         self.click("#options button", number)

@@ -34,14 +34,6 @@ def serve(tmp_path):
         yield start
 
 
-@pytest.fixture(scope="module")
-def standing(tmp_path_factory):
-    """One server for tests that change nothing, or only what their own participant did."""
-    server = Served(make_study(tmp_path_factory.mktemp("standing") / "study", number=5))
-    yield server
-    server.stop()
-
-
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     """One Chromium for all tests."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -89,6 +90,10 @@ class Visitor:
         text = self.response.read()
         kind = self.response.headers.get("content-type", "")
         return self.response.status, json.loads(text) if kind.startswith("application/json") else text
+
+    def raw(self):
+        """A connection without a request."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
 
     def start(self, name="p1"):
         status, state = self.call("/api/start", {"participant": name})

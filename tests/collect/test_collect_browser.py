@@ -43,7 +43,7 @@ def test_triplets_by_arrow_keys_to_the_completion_link(serve, person):
     person.open(f"{served.url}?PROLIFIC_PID=abc")
     assert "voluntary" in person.text()
     assert stored(served.store, participants) == []  # not before consent
-    shown = person.agree()
+    shown = person.agree(practice=True)
     for number in range(5):
         assert person.text("#count") == f"{number} of 5"
         person.press("ARROW_RIGHT" if number % 2 else "ARROW_LEFT")
@@ -91,8 +91,7 @@ def test_by_touch_on_a_phone(serve, person, kind, number, taps, expected):
 
 def test_odd_one_out_by_arrow_keys(serve, person):
     served = serve(kind="odd-one-out", number=4, practice=False)
-    person.open(f"{served.url}?id=x")
-    shown = person.agree(practice=False)
+    shown = person.begin(served)
     for key in ("ARROW_RIGHT", "ARROW_DOWN", "ARROW_LEFT"):
         person.press(key)
         shown = person.ready(shown)
@@ -103,8 +102,7 @@ def test_odd_one_out_by_arrow_keys(serve, person):
 
 def test_k_of_n_by_mouse_and_keys(serve, person):
     served = serve(kind="rankings", number=3, options=6, choose=2)
-    person.open(f"{served.url}?id=x")
-    shown = person.agree()
+    shown = person.begin(served, practice=True)
     person.choose(4)
     assert person.text("#more") == "Choose 1 more"
     assert person.js("return document.querySelectorAll('.chosen').length") == 1
@@ -123,8 +121,7 @@ def test_k_of_n_by_mouse_and_keys(serve, person):
 def test_double_click_reload_and_back_answer_once(serve, person):
     served = serve(number=6)
     person.hurry(1)  # it is by the time between them that a second click is told
-    person.open(f"{served.url}?id=x")
-    shown = person.agree()
+    shown = person.begin(served, practice=True)
     person.click("#options button", 1, times=2)
     shown = person.ready(shown)
     until(lambda: choices(served.store) == ["[1]"])
@@ -141,8 +138,7 @@ def test_double_click_reload_and_back_answer_once(serve, person):
 
 def test_network_cut_half_way_keeps_the_answers_and_sends_them(serve, person):
     served = serve(number=6)
-    person.open(f"{served.url}?id=x")
-    shown = person.answer(person.agree(), person.choose)
+    shown = person.answer(person.begin(served, practice=True), person.choose)
     until(lambda: choices(served.store) == ["[0]"])
     person.offline(True)
     shown = person.answer(shown, lambda: person.choose(1))  # the next one was loaded before
@@ -231,8 +227,7 @@ def test_a_full_disk_and_killed_servers_are_waited_for(person, tmp_path):
 def test_two_tabs_take_turns(serve, person):
     served = serve(number=6)
     person.hurry(1)
-    person.open(f"{served.url}?id=x")
-    shown = person.agree()
+    shown = person.begin(served, practice=True)
     first = person.driver.current_window_handle
     person.driver.switch_to.new_window("tab")
     person.driver.get(f"{served.url}?id=x")

@@ -7,7 +7,6 @@ import http.client
 import itertools
 import json
 import shutil
-import socket
 import ssl
 import subprocess
 from functools import partial
@@ -150,14 +149,12 @@ def test_questions_and_tokens_of_others_are_refused(serve):
     assert stored(served.store, answers) == []
 
 
-@pytest.mark.parametrize(
-    "choice", [[], [2], [-1], [0, 1], [True], ["0"], "0", 0, {"0": 1}, [0.0], [[0]], [10**30], "x" * 9000]
-)
-def test_choices_that_are_none_are_refused(standing, choice):
-    state = standing.start("undecided")
-    body = {"participant": state["participant"], "question": state["questions"][0]["id"], "choice": choice}
-    assert standing.call("/api/answer", body)[0] == 422
-    assert standing.start("undecided")["answered"] == 0
+def test_choices_that_are_none_are_refused(serve):
+    served = serve(number=5)
+    state = served.start()
+    for choice in ([], [2], [-1], [0, 1], [True], ["0"], "0", 0, {"0": 1}, [0.0], [[0]], [10**30], "x" * 9000):
+        assert served.answer(state["participant"], state["questions"][0]["id"], choice)[0] == 422, choice
+    assert stored(served.store, answers) == []
 
 
 def test_bodies_that_are_none_are_refused(serve):
@@ -177,8 +174,7 @@ def test_large_bodies_are_refused_and_nobody_waits(serve):
     for head, piece in ((b"content-length: 10000000000", b"x" * 4096), (b"transfer-encoding: chunked", CHUNK)):
         told = b""
         # The server may hang up while the body is still being sent.
-        raw = socket.create_connection(("127.0.0.1", served.port), timeout=10)
-        with raw, contextlib.suppress(ConnectionError):
+        with served.raw() as raw, contextlib.suppress(ConnectionError):
             raw.sendall(post + head + b"\r\n\r\n" + piece * 9)
             told = raw.recv(200)
         assert b"413" in told or not told
@@ -191,16 +187,16 @@ def test_slow_and_endless_requests_are_cut_off(serve, monkeypatch):
     served = serve(number=5)
     post = b"POST /api/start HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{"
     for sent, told in ((b"", b""), (b"GET / HTTP/1.1\r\nhost: x", b""), (post, b" 408 ")):
-        with socket.create_connection(("127.0.0.1", served.port), timeout=10) as raw:
+        with served.raw() as raw:
             raw.sendall(sent)
             found = raw.recv(300)
             assert told in found if told else not found
-    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as raw, pytest.raises(ConnectionError):
+    with served.raw() as raw, pytest.raises(ConnectionError):
         raw.sendall(b"GET / HTTP/1.1\r\n")
         while True:
             raw.sendall(b"a: " + b"b" * 60_000 + b"\r\n")
     # A request on a connection that was used before has the same time.
-    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as raw:
+    with served.raw() as raw:
         raw.sendall(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n")
         assert b"200" in raw.recv(1000)
         raw.sendall(b"GET /health HT")
@@ -217,27 +213,25 @@ def test_requests_that_come_too_often_are_told_to_wait(serve):
     assert served.call("/api/start", {"participant": "c"})[0] == 429
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/../study.toml", "/items/../study.toml", "/items/1", "/items/-1", "/items/1e3", "/assets/..%2f..%2fstore.py",
-     "/assets/%2e%2e/app.py", "/assets/", "//etc/passwd", "/answers.db", "/study.toml", "/items/99999999999999999999",
-     "/%00", "/api", "/.git/config"],
-)  # fmt: skip
-def test_no_path_leads_out(standing, path):
-    assert standing.call(path)[0] in (404, 400)
+def test_no_path_leads_out(serve):
+    served = serve(number=5)
+    for path in (
+        "/../study.toml", "/items/../study.toml", "/items/1", "/items/-1", "/items/1e3", "/assets/..%2f..%2fstore.py",
+        "/assets/%2e%2e/store.py", "/assets/", "//etc/passwd", "/answers.db", "/items/99999999999999999999", "/%00",
+        "/api", "/.git/config", "/api/start%0d%0ax:%20y",
+    ):  # fmt: skip
+        assert served.call(path)[0] in (404, 400), path
 
 
-def test_headers_of_the_page(standing):
-    status, _ = standing.call("/")
-    assert status == 200
-    policy = standing.response.headers["content-security-policy"]
-    assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
-    assert standing.response.headers["x-content-type-options"] == "nosniff"
-    assert standing.response.headers.get("server") is None
-    assert standing.call("/nowhere")[0] == 404
-    assert "content-security-policy" in standing.response.headers
-    assert standing.call("/api/start%0d%0ax:%20y")[0] == 404
+def test_headers_of_the_page(serve):
+    served = serve(number=5)
+    for path, status in (("/", 200), ("/assets/participant.js", 200), ("/nowhere", 404)):
+        assert served.call(path)[0] == status
+        headers = served.response.headers
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "unsafe" not in headers["content-security-policy"]
+        assert (headers["x-content-type-options"], headers["cache-control"]) == ("nosniff", "no-cache")
+        assert headers.get("server") is None
 
 
 def test_other_sites_only_if_the_study_names_them(serve):
