@@ -11,7 +11,6 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 WORDS_SHOWN = "!document.getElementById('words').hidden"
-FINISHED = "document.documentElement.dataset.finished === 'yes'"
 
 
 class Participant:
@@ -84,14 +83,15 @@ class Participant:
         self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
 
     def ready(self, before=None):
-        """Wait for a question other than `before`, long enough on the screen to be answered; give its id."""
+        """Wait for a question other than `before`, long enough on the screen to be answered; None at the end."""
         return self.driver.execute_async_script(
             """
             const [before, done] = arguments;
             (function look() {
-              const shown = document.documentElement.dataset.ready;
-              const there = !document.getElementById('asking').hidden && shown && shown !== before;
-              if (there) setTimeout(() => done(shown), 270); else setTimeout(look, 10);
+              const { ready, finished } = document.documentElement.dataset;
+              const there = !document.getElementById('asking').hidden && ready && ready !== before;
+              if (finished) done(null);
+              else if (there) setTimeout(() => done(ready), 270); else setTimeout(look, 10);
             })()
             """,
             before or "",
@@ -120,7 +120,7 @@ class Participant:
         self.click("#options button", number)
 
     def answer(self, shown, *acts):
-        """Do something at each question, and wait for the next one."""
+        """Do something at each question, and wait for the next one or the end."""
         for act in acts:
             act()
             shown = self.ready(shown)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import struct
 import time
 import wave
-import zlib
+from functools import partial
 
 import psutil
 import pytest
 import sqlalchemy as sa
 from benchmarks.collect import Server
-from browsing import FINISHED, WORDS_SHOWN, Participant
-from serving import Served, change, make_study, stored, until
+from browsing import WORDS_SHOWN, Participant
+from serving import change, make_study, stored, until
 
 from browser import start_browser
 from nearer.collect.store import Store, answers, participants
@@ -21,21 +20,13 @@ from nearer.collect.study import new_study, read_study
 pytestmark = pytest.mark.browser
 
 LINK = "https://example.org/done?cc=A1"
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="60" height="90"><circle r="30" cx="30" cy="45"/></svg>'
 
 
 def choices(store):
     """The answers stored, in the order of the questions."""
     with store.reading() as connection:
         return list(connection.scalars(sa.select(answers.c.choice).order_by(answers.c.question)))
-
-
-def png(red, green, blue, width=60, height=90):
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    data = zlib.compress((b"\0" + bytes([red, green, blue]) * width) * height)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
 
 
 def test_triplets_by_arrow_keys_to_the_completion_link(serve, person):
@@ -52,9 +43,8 @@ def test_triplets_by_arrow_keys_to_the_completion_link(serve, person):
             assert "3 of 5 questions" in person.text()
             person.press("TAB")
             person.click("#go")
-        if number < 4:
-            shown = person.ready(shown)
-    person.wait(FINISHED)
+        shown = person.ready(shown)
+    assert shown is None
     assert person.js("return document.getElementById('link').href") == LINK
     assert "CODE-7" in person.text()
     assert choices(served.store) == ["[0]", "[1]", "[0]", "[1]", "[0]"]
@@ -63,40 +53,28 @@ def test_triplets_by_arrow_keys_to_the_completion_link(serve, person):
     assert person.complaints() == []
     # Who comes back sees the end again.
     person.open(f"{served.url}?PROLIFIC_PID=abc", fresh=False)
-    person.wait(FINISHED)
+    assert person.ready() is None
 
 
-@pytest.mark.parametrize(
-    ("kind", "number", "taps", "expected"),
-    [
-        ("odd-one-out", 3, [0, 1, 2], ["[0]", "[1]", "[2]"]),
-        ("rankings", 2, [5, 0, 3, 5, 1, 3], ["[5, 0, 3]", "[5, 1, 3]"]),
-    ],
-)
-def test_by_touch_on_a_phone(serve, person, kind, number, taps, expected):
-    served = serve(kind=kind, number=number, options=6, choose=3, practice=False)
+@pytest.mark.parametrize(("kind", "taps"), [("odd-one-out", [[0], [1], [2]]), ("rankings", [[5, 0, 3], [5, 1, 3]])])
+def test_by_touch_on_a_phone(serve, person, kind, taps):
+    served = serve(kind=kind, number=len(taps), options=6, choose=3, practice=False)
     person.size(400, 740, mobile=True)
-    person.open(f"{served.url}?workerId=w")
-    shown, each = person.agree(practice=False), len(taps) // number
-    for start in range(0, len(taps), each):
+    shown = person.begin(served)
+    for options in taps:
         assert person.js("return document.documentElement.scrollWidth") <= 400
         assert kind == "rankings" or person.js("return document.documentElement.scrollHeight") <= 740
-        for option in taps[start : start + each]:
+        for option in options:
             person.tap("#options button", option)
-        if start + each < len(taps):
-            shown = person.ready(shown)
-    person.wait(FINISHED)
-    assert choices(served.store) == expected
+        shown = person.ready(shown)
+    assert shown is None
+    assert choices(served.store) == [str(options) for options in taps]
 
 
 def test_odd_one_out_by_arrow_keys(serve, person):
     served = serve(kind="odd-one-out", number=4, practice=False)
-    shown = person.begin(served)
-    for key in ("ARROW_RIGHT", "ARROW_DOWN", "ARROW_LEFT"):
-        person.press(key)
-        shown = person.ready(shown)
-    person.press("ARROW_UP")
-    person.wait(FINISHED)
+    keys = ("ARROW_RIGHT", "ARROW_DOWN", "ARROW_LEFT", "ARROW_UP")
+    assert person.answer(person.begin(served), *(partial(person.press, key) for key in keys)) is None
     assert choices(served.store) == ["[2]", "[1]", "[0]", "[1]"]
 
 
@@ -112,9 +90,8 @@ def test_k_of_n_by_mouse_and_keys(serve, person):
         person.choose(option)
     shown = person.ready(shown)
     person.press("ARROW_RIGHT", "ARROW_RIGHT", "ENTER", "ARROW_RIGHT", "SPACE")  # from the first option on
-    person.ready(shown)
-    person.press("6", "2")
-    person.wait(FINISHED)
+    shown = person.ready(shown)
+    assert person.answer(shown, lambda: person.press("6", "2")) is None
     assert choices(served.store) == ["[5, 1]", "[1, 2]", "[5, 1]"]
 
 
@@ -154,35 +131,29 @@ def test_network_cut_half_way_keeps_the_answers_and_sends_them(serve, person):
 
 
 @pytest.mark.tools
-def test_a_closed_laptop_sends_what_is_left_the_next_day(browser, tmp_path):
-    study = make_study(tmp_path / "s", number=4, practice=False, link=LINK)
-    served = Served(study)
-    port, address = served.port, f"{served.url}?id=x"
+def test_a_closed_laptop_sends_what_is_left_the_next_day(serve, tmp_path):
+    served = serve(number=4, practice=False, link=LINK)
     driver = start_browser(tmp_path / "profile")  # one of its own, that can be closed
     try:
         person = Participant(driver)
-        person.open(address)
-        shown = person.answer(person.agree(practice=False), person.choose)
+        shown = person.answer(person.begin(served), person.choose)
         until(lambda: choices(served.store) == ["[0]"])
         served.stop()  # while the page is open
         person.answer(shown, lambda: person.choose(1))  # the next one was loaded before
     finally:
         driver.quit()
     driver = start_browser(tmp_path / "profile")
-    served = Served(study, port=port)
+    served = serve(served.study, port=served.port)
     try:
         person = Participant(driver)
-        person.open(address, fresh=False)
+        person.open(f"{served.url}?id=x", fresh=False)
         shown = person.ready()  # without consent and practice
         until(lambda: choices(served.store) == ["[0]", "[1]"])
-        person.answer(shown, person.choose)
-        person.choose()
-        person.wait(FINISHED)
+        assert person.answer(shown, person.choose, person.choose) is None
         assert person.js("return document.getElementById('link').href") == LINK
         assert choices(served.store) == ["[0]", "[1]", "[0]", "[0]"]
     finally:
         driver.quit()
-        served.stop()
 
 
 @pytest.mark.tools
@@ -191,18 +162,17 @@ def test_a_full_disk_and_killed_servers_are_waited_for(person, tmp_path):
     study = make_study(tmp_path / "s", number=8, practice=False)
     server = Server(study.folder, None, 1, background=False)
     store = Store(study.database)
+    limits = psutil.Process(server.process.pid).rlimit
     calm = "document.getElementById('status').textContent.startsWith('No connection')"
     try:
         person.open(f"http://127.0.0.1:{server.port}/?id=x")
         shown = person.agree(practice=False)
-        # No file of the server may grow.
-        psutil.Process(server.process.pid).rlimit(psutil.RLIMIT_FSIZE, (1, psutil.RLIM_INFINITY))
-        person.choose(1)
-        shown = person.ready(shown)
+        limits(psutil.RLIMIT_FSIZE, (1, psutil.RLIM_INFINITY))  # no file of the server may grow
+        shown = person.answer(shown, lambda: person.choose(1))
         person.choose(1)
         person.wait(calm)
         assert choices(store) == []
-        psutil.Process(server.process.pid).rlimit(psutil.RLIMIT_FSIZE, (psutil.RLIM_INFINITY, psutil.RLIM_INFINITY))
+        limits(psutil.RLIMIT_FSIZE, (psutil.RLIM_INFINITY, psutil.RLIM_INFINITY))
         shown = person.ready(shown)
         until(lambda: choices(store) == ["[1]", "[1]"])
         for number in range(2):
@@ -244,8 +214,7 @@ def test_two_tabs_take_turns(serve, person):
 
 def test_cannot_tell_pause_and_resume(serve, person):
     served = serve(number=6, cannot_tell=True, practice=False)
-    person.open(served.url)
-    shown = person.agree(practice=False)
+    shown = person.begin(served)
     shown = person.answer(shown, lambda: person.click("#cannot"), lambda: person.press("ARROW_DOWN"))
     until(lambda: choices(served.store) == [None, None])
     served.store.set_paused(True)
@@ -267,31 +236,29 @@ def test_pictures_sounds_and_html(person, serve, tmp_path, width):
     folder.mkdir()
     rows = ["name,image,audio,html,text"]
     for number in range(3):
-        (folder / f"p{number}.png").write_bytes(png(60 * number, 120, 200))
+        (folder / f"p{number}.svg").write_text(SVG)
         with wave.open(str(folder / f"s{number}.wav"), "wb") as sound:
             sound.setparams((1, 1, 8000, 800, "NONE", ""))
             sound.writeframes(bytes(800))
         (folder / f"h{number}.html").write_text(
             f"<style>b {{ color: red }}</style><b>html {number}</b><script>parent.document.title = 'broken'</script>"
         )
-        rows += [f"p{number},p{number}.png,,,", f"s{number},,s{number}.wav,,", f"h{number},,,h{number}.html,"]
+        rows += [f"p{number},p{number}.svg,,,", f"s{number},,s{number}.wav,,", f"h{number},,,h{number}.html,"]
     rows.append("word,,,,<img src=x onerror=alert(1)> שלום")
     (folder / "items.csv").write_text("\n".join(rows), encoding="utf-8")
     new_study(tmp_path / "s", items=folder / "items.csv")
-    change(tmp_path / "s", number=12, repeats=0, catch=0, practice=False, requests_per_second=1000)
+    change(tmp_path / "s", number=12, repeats=0, catch=0, practice=False)
     served = serve(read_study(tmp_path / "s"))
     person.size(width, 900, mobile=width < 500)
-    person.open(f"{served.url}?id=x{width}")
-    shown, seen = person.agree(practice=False), set()
+    shown, seen = person.begin(served), set()
     for number in range(12):
         assert person.js("return document.documentElement.scrollWidth") <= width
         kinds = "[...document.querySelectorAll('img, audio, iframe, .word')].map(e => e.tagName)"
         seen |= set(person.js(f"return {kinds}"))
         assert person.js("return [...document.images].every(i => i.naturalWidth)")
         (person.tap if width < 500 else person.click)("#options button", number % 2)
-        if number < 11:
-            shown = person.ready(shown)
-    person.wait(FINISHED)
+        shown = person.ready(shown)
+    assert shown is None
     assert seen == {"IMG", "AUDIO", "IFRAME", "SPAN"}
     assert person.driver.title == "s"
     assert all(url.startswith(("data:", served.url)) for url in person.requests())
@@ -301,8 +268,7 @@ def test_pictures_sounds_and_html(person, serve, tmp_path, width):
 
 def test_a_screen_reader_is_told_everything(serve, person):
     served = serve(number=4, practice=False)
-    person.open(served.url)
-    person.agree(practice=False)
+    person.begin(served)
     tree = person.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
     named = {(node["role"]["value"], node["name"]["value"]) for node in tree if node.get("name", {}).get("value")}
     buttons = sorted(name for role, name in named if role == "button")
@@ -322,10 +288,9 @@ def test_anonymous_people_are_one_in_a_browser_until_they_finish(serve, person):
     shown = person.answer(person.agree(practice=False), person.choose)
     person.driver.refresh()
     assert person.ready() == shown
-    person.choose()
-    person.wait(FINISHED)
+    assert person.answer(shown, person.choose) is None
     person.driver.refresh()
-    person.wait(FINISHED)
+    assert person.ready() is None
     person.js("sessionStorage.clear()")  # as a new tab has it
     person.driver.refresh()
     person.wait(WORDS_SHOWN)
