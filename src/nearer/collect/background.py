@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import time
 import warnings
@@ -144,9 +143,8 @@ def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
     if len(data.people.names) < 3 or len(data) < _LEAST:
         return {}
     table = participants(data, _estimator(study), n_folds=_FOLDS, n_jobs=1).table()
+    table = json.loads(json.dumps(table), parse_constant=lambda _: None)  # NaN: not known
     names = table.pop("participant")
-    for cells in table.values():
-        cells[:] = [None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in cells]
     return {str(name): {column: table[column][row] for column in table} for row, name in enumerate(names)}
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
@@ -35,7 +36,7 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from nearer.collect.desk import Desk
-from nearer.collect.store import Batches, Export, Store, Unavailable, participant_table, study_status
+from nearer.collect.store import Batches, Export, Store, Unavailable, participant_table, reason, study_status
 from nearer.collect.study import Study, read_study
 
 logger = logging.getLogger(__name__)
@@ -92,7 +93,7 @@ def make_app(study: Study, store: Store) -> Starlette:
             allow_headers=["content-type"],
         )  # fmt: skip
         middleware.append(cors)
-    handlers: Any = {HTTPException: _refused, Unavailable: _unavailable}
+    handlers: Any = {HTTPException: _refused, Unavailable: _unavailable, SQLAlchemyError: _unavailable}
     return Starlette(routes=routes, middleware=middleware, lifespan=api.lifespan, exception_handlers=handlers)
 
 
@@ -233,7 +234,7 @@ async def _refused(_request: Request, error: Any) -> Response:
 
 
 async def _unavailable(_request: Request, error: Exception) -> Response:
-    logger.warning("the database does not accept answers: %s; participants have to wait", error)
+    logger.warning("the database does not accept answers: %s; participants have to wait", reason(error))
     told = {"error": "the study cannot store answers at the moment; try again soon"}
     return JSONResponse(told, 503, {"Retry-After": "2"})
 

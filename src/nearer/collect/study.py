@@ -348,8 +348,8 @@ def new_study(
     base = source.parent.resolve() if what == "items" else source
     below = what if what in ("images", "audio") else "."
     columns = ["name", *(form for form in FORMS if any(item.form == form for item in gathered)), "alt"]
+    folder.mkdir(parents=True)
     try:
-        folder.mkdir(parents=True)
         with open(folder / _ITEMS, "w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, columns)
             writer.writeheader()
