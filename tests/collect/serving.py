@@ -50,11 +50,10 @@ def at_once(tasks):
 
 def until(condition, seconds=60):
     """Wait until something is true, and give it."""
-    begin = time.monotonic()
+    end = time.monotonic() + seconds
     while not (found := condition()):
-        waited = time.monotonic() - begin
-        assert waited < seconds, "did not happen in time"
-        time.sleep(min(0.05, 0.005 + waited / 20))  # who waits long leaves the machine to what it waits for
+        assert time.monotonic() < end, "did not happen in time"
+        time.sleep(0.02)
     return found
 
 
@@ -78,15 +77,13 @@ class Visitor:
     """Somebody who asks a server of this machine."""
 
     def __init__(self, port):
-        self.port, self._connection = port, None
+        self.port, self.connection = port, http.client.HTTPConnection("127.0.0.1", port, timeout=30)
 
     def call(self, path, body=None, method=None, headers=None):
         """Status and JSON (or bytes) of a request."""
-        if self._connection is None:
-            self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        self._connection.request(method or ("GET" if data is None else "POST"), path, data, headers or {})
-        self.response = self._connection.getresponse()
+        self.connection.request(method or ("GET" if data is None else "POST"), path, data, headers or {})
+        self.response = self.connection.getresponse()
         text = self.response.read()
         kind = self.response.headers.get("content-type", "")
         return self.response.status, json.loads(text) if kind.startswith("application/json") else text
@@ -115,11 +112,6 @@ class Visitor:
             seen.append(question)
         return state, seen
 
-    def close(self):
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
-
 
 class Served(Visitor):
     """A server in a thread of this process, and a visitor of it."""
@@ -135,7 +127,7 @@ class Served(Visitor):
         until(lambda: self.server.started)
 
     def stop(self):
-        self.close()
+        self.connection.close()
         self.server.should_exit = True
         self.thread.join(timeout=20)
         self.store.close()

@@ -13,7 +13,7 @@ from functools import partial
 
 import pytest
 import sqlalchemy as sa
-from benchmarks.collect import measure_kills
+from benchmarks.collect import PAGE, Tally, check_once, measure_kills, measure_people, summary
 from serving import Served, Visitor, at_once, make_study, stored
 
 from nearer.collect import server
@@ -255,11 +255,38 @@ def test_no_address_of_a_caller_is_stored(serve, tmp_path):
 # ---- what can break --------------------------------------------------------------------------------------------------
 
 
-def test_kills_lose_no_acknowledged_answer():
-    killed = measure_kills("sqlite", 6, 4)
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.tools)])
+def test_kills_lose_no_acknowledged_answer(kind):
+    killed = measure_kills(kind, 6, 4)
     assert killed["kills"] == 6
     assert (killed["lost"], killed["stored twice"], killed["asked twice"]) == (0, 0, 0)
     assert killed["counters agree"]
+
+
+@pytest.mark.tools
+def test_the_benchmark_sees_what_is_lost_or_counted_twice(serve):
+    served, tally = serve(number=6), Tally()
+    for question in served.play("p")[1]:
+        tally.acknowledged[question["id"]] = 1
+    sound = {"acknowledged": 6, "stored": 6, "lost": 0, "stored twice": 0, "counters agree": True, "asked twice": 0}
+    assert check_once(served.store, tally) == sound
+    with served.store.writing() as connection:
+        connection.execute(sa.delete(answers).where(answers.c.question == 2))
+    tally.acknowledged[question["id"]] = 2
+    found = check_once(served.store, tally)
+    assert (found["lost"], found["stored twice"], found["counters agree"]) == (1, 1, False)
+
+
+@pytest.mark.tools
+def test_the_benchmark_of_people():
+    found = measure_people("sqlite", 10, 1.0, background=False)
+    assert found["errors"] == 0
+    assert found["answer p50 ms"] > 0
+
+
+@pytest.mark.tools
+def test_the_page_of_benchmarks_has_the_figures_that_were_saved():
+    assert summary() in PAGE.read_text(encoding="utf-8")
 
 
 def test_a_database_that_is_none_is_refused(tmp_path):
@@ -285,7 +312,7 @@ def test_https_by_a_certificate(tmp_path):
     try:
         trusted = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
         trusted.check_hostname = False
-        served._connection = http.client.HTTPSConnection("127.0.0.1", served.port, context=trusted)
+        served.connection = http.client.HTTPSConnection("127.0.0.1", served.port, context=trusted)
         assert served.play("p")[0]["finished"]
     finally:
         served.stop()
