@@ -385,7 +385,7 @@ def check_once(store: Store, tally: Tally) -> dict[str, Any]:
         stored = list(connection.scalars(sa.select(answers.c.question)))
         people = connection.scalar(sa.select(sa.func.sum(participants.c.answered))) or 0
         asked = list(connection.execute(sa.select(questions.c.participant, questions.c.key)))
-    known = {int(question.split(".")[0]) for question in tally.acknowledged}
+    known = {int(question) for question in tally.acknowledged}
     return {
         "acknowledged": len(known),
         "stored": len(stored),

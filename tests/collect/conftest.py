@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -21,30 +22,16 @@ from browser import start_browser
 
 @pytest.fixture
 def serve(tmp_path):
-    """``serve(number=10, ...)``: a server of a study of eight words."""
-    running = []
+    """``serve(number=10, ...)``: a server of a study of eight words, or of a given study; stopped at the end."""
+    with contextlib.ExitStack() as running:
 
-    def start(study=None, **changes):
-        if study is None:
-            study = make_study(tmp_path / f"study{len(running)}", **{"requests_per_second": 10_000, **changes})
-        running.append(Served(study))
-        return running[-1]
+        def start(study=None, database=None, port=0, **changes):
+            number = len(list(tmp_path.glob("study*.txt")))
+            server = Served(study or make_study(tmp_path / f"study{number}", **changes), database, port)
+            running.callback(server.stop)
+            return server
 
-    yield start
-    for server in running:
-        server.stop()
-
-
-@pytest.fixture(scope="module")
-def standing(tmp_path_factory):
-    """One server for tests that change nothing, or only what their own participant did."""
-    study = make_study(
-        tmp_path_factory.mktemp("standing") / "study", number=5, requests_per_second=10_000,
-        new_participants_per_minute=10_000,
-    )  # fmt: skip
-    server = Served(study)
-    yield server
-    server.stop()
+        yield start
 
 
 @pytest.fixture(scope="session")

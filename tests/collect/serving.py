@@ -4,36 +4,56 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import sqlalchemy as sa
+
+from nearer.collect.server import bind, make_server
+from nearer.collect.store import Store
+from nearer.collect.study import new_study, read_study
 
 WORDS = ["cat", "dog", "lorry", "bus", "rose", "tulip", "piano", "violin"]
 
 
 def make_study(folder, words=WORDS, kind="triplets", **changes):
-    """A study of words; ``changes`` are values of study.toml, e.g. number=10 or link="https://..."."""
-    from nearer.collect.study import new_study, read_study
-
+    """A study of words without limits of rate; ``changes`` are values of study.toml, e.g. number=10 or link="..."."""
     folder = Path(folder)
     source = folder.with_suffix(".txt")
     source.write_text("\n".join(words))
     new_study(folder, words=source, kind=kind)
-    if "number" in changes:
-        changes = {"repeats": 0, "catch": 0, **changes}
+    unlimited = {"requests_per_second": 10_000, "new_participants_per_minute": 10_000}
+    change(folder, **unlimited, **({"repeats": 0, "catch": 0} if "number" in changes else {}))
     change(folder, **changes)
     return read_study(folder)
 
 
+def nearest(question, words):
+    """The choice of somebody for whom the words lie on a line, in their order."""
+    options = [words.index(option["name"]) for option in question["options"]]
+    if question["head"] is None:
+        spread = [sum(abs(one - other) for other in options) for one in options]
+        return [max(range(3), key=spread.__getitem__)]
+    head = words.index(question["head"]["name"])
+    return sorted(range(len(options)), key=lambda number: abs(options[number] - head))[: question["choose"]]
+
+
+def at_once(tasks):
+    """Call functions in threads of their own, at the same time."""
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        for future in [pool.submit(task) for task in tasks]:
+            future.result()
+
+
 def until(condition, seconds=60):
     """Wait until something is true, and give it."""
-    begin = time.monotonic()
+    end = time.monotonic() + seconds
     while not (found := condition()):
-        waited = time.monotonic() - begin
-        assert waited < seconds, "did not happen in time"
-        time.sleep(min(0.05, 0.005 + waited / 20))  # who waits long leaves the machine to what it waits for
+        assert time.monotonic() < end, "did not happen in time"
+        time.sleep(0.02)
     return found
 
 
@@ -57,37 +77,34 @@ class Visitor:
     """Somebody who asks a server of this machine."""
 
     def __init__(self, port):
-        self.port, self._connection = port, None
+        self.port, self.connection = port, http.client.HTTPConnection("127.0.0.1", port, timeout=30)
 
     def call(self, path, body=None, method=None, headers=None):
         """Status and JSON (or bytes) of a request."""
-        if self._connection is None:
-            self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-        try:
-            self._connection.request(method or ("GET" if data is None else "POST"), path, data, headers or {})
-            self.response = self._connection.getresponse()
-            text = self.response.read()
-        except Exception:
-            self.close()
-            raise
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        self.connection.request(method or ("GET" if data is None else "POST"), path, data, headers or {})
+        self.response = self.connection.getresponse()
+        text = self.response.read()
         kind = self.response.headers.get("content-type", "")
         return self.response.status, json.loads(text) if kind.startswith("application/json") else text
+
+    def raw(self):
+        """A connection without a request."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
 
     def start(self, name="p1"):
         status, state = self.call("/api/start", {"participant": name})
         assert status == 200, state
         return state
 
-    def answer(self, participant, question, choice=(0,), seconds=1.5):
-        choice = None if choice is None else list(choice)
-        body = {"participant": participant, "question": question, "choice": choice, "seconds": seconds}
+    def answer(self, participant, question, choice=(0,)):
+        body = {"participant": participant, "question": question, "choice": choice, "seconds": 1.5}
         return self.call("/api/answer", body)
 
     def play(self, name="p1", choose=lambda question: [0], most=None):
         """Answer to the end, or `most` questions; return the last state and the questions seen."""
-        state = self.start(name)
-        token, seen = state["participant"], []
+        state, seen = self.start(name), []
+        token = state["participant"]
         while not state["finished"] and (most is None or len(seen) < most):
             question = state["questions"][0]
             status, state = self.answer(token, question["id"], choose(question))
@@ -95,32 +112,11 @@ class Visitor:
             seen.append(question)
         return state, seen
 
-    def play_backwards(self, name="p1"):
-        """Leave the first question open to the last, and answer the second once more in the end."""
-        state = self.start(name)
-        token, first, seen = state["participant"], state["questions"][0]["id"], []
-        while len(state["questions"]) > 1:
-            assert state["questions"][0]["id"] == first
-            seen.append(state["questions"][1]["id"])
-            state = self.answer(token, seen[-1])[1]
-        assert [question["id"] for question in self.start(name)["questions"]] == [first]
-        assert self.answer(token, seen[0], [1])[1]["stored"] is False
-        state = self.answer(token, first)[1]
-        assert (state["stored"], state["finished"], state["answered"]) == (True, True, len(set(seen)) + 1)
-
-    def close(self):
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
-
 
 class Served(Visitor):
     """A server in a thread of this process, and a visitor of it."""
 
     def __init__(self, study, database=None, port=0, **options):
-        from nearer.collect.server import bind, make_server
-        from nearer.collect.store import Store
-
         self.study, self.store = study, Store(database or study.database, create=True)
         self.server = make_server(study, self.store, **options)
         listening = bind("127.0.0.1", port)
@@ -131,7 +127,7 @@ class Served(Visitor):
         until(lambda: self.server.started)
 
     def stop(self):
-        self.close()
+        self.connection.close()
         self.server.should_exit = True
         self.thread.join(timeout=20)
         self.store.close()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-import random
 from collections import Counter
 
 import pytest
 
-from nearer.collect.desk import Dealer, Deck, Signer, plan, question_key
+from nearer.collect.desk import Dealer, Signer, plan, question_key
 from nearer.collect.study import QuestionSettings, n_questions
 
 KINDS = [
@@ -16,17 +14,6 @@ KINDS = [
     QuestionSettings(kind="odd-one-out"),
     QuestionSettings(kind="rankings", options=5, choose=2),
 ]
-
-
-def test_a_deck_keeps_the_balance_where_cards_are_excluded():
-    rng, deck = random.Random(1), Deck(range(7), random.Random(0))
-    counts = Counter()
-    for _ in range(7 * 100):
-        without = rng.sample(range(7), 3)
-        card = deck.deal(without)
-        assert card not in without
-        counts[card] += 1
-    assert max(counts.values()) - min(counts.values()) <= 3
 
 
 @pytest.mark.parametrize("asked", KINDS, ids=lambda asked: asked.kind)
@@ -57,40 +44,30 @@ def test_catch_questions_know_their_answer(asked):
     dealer = Dealer(asked, range(8), seed=0)
     for _ in range(50):
         made = dealer.catch()
-        assert made.chosen_by == "catch"
         options = made.items if asked.kind == "odd-one-out" else made.items[1:]
         right = options[made.expected]
-        assert len(made.items) == asked.n_items
+        assert (made.chosen_by, len(made.items)) == ("catch", asked.n_items)
         if asked.kind == "odd-one-out":
-            assert Counter(made.items)[right] == 1
-            assert len(set(made.items)) == 2
+            assert (Counter(made.items)[right], len(set(made.items))) == (1, 2)
         else:
             assert right == made.items[0]
             assert len(set(options)) == len(options)
 
 
 def test_own_catch_questions_are_used():
-    triplets = Dealer(QuestionSettings(), range(8), [(3, 5, 7)], seed=0)
-    for _ in range(20):
-        made = triplets.catch()
-        assert made.items[0] == 3
-        assert made.items[1 + made.expected] == 5
+    made = Dealer(QuestionSettings(), range(8), [(3, 5, 7)], seed=0).catch()
+    assert (made.items[0], made.items[1 + made.expected]) == (3, 5)
     odd = Dealer(QuestionSettings(kind="odd-one-out"), range(8), [(3, 5, 7)], seed=0).catch()
     assert odd.items[odd.expected] == 7
 
 
 def test_the_last_questions_of_all_are_found():
-    asked = QuestionSettings(number=30)
-    dealer = Dealer(asked, range(5), seed=0)
-    everything = {
-        question_key("triplets", (head, *pair))
-        for head in range(5)
-        for pair in itertools.combinations(set(range(5)) - {head}, 2)
-    }
-    assert len(everything) == n_questions(asked, 5)
-    missing = everything.pop()
-    assert dealer.other_than(everything).key == missing
-    assert dealer.other_than(everything | {missing}) is None
+    dealer = Dealer(QuestionSettings(), range(5), seed=0)
+    seen = set()
+    while made := dealer.other_than(seen):
+        assert made.key not in seen
+        seen.add(made.key)
+    assert len(seen) == n_questions(QuestionSettings(), 5) == 30
 
 
 def test_a_plan_has_the_numbers_asked_for_and_is_the_same_on_every_server():
@@ -106,14 +83,11 @@ def test_a_plan_has_the_numbers_asked_for_and_is_the_same_on_every_server():
 
 
 def test_signed_numbers():
-    signer, other = Signer(b"a" * 32), Signer(b"b" * 32)
-    token = signer.sign(17, "question:3")
-    assert signer.number(token, "question:3") == 17
-    assert signer.number(token, "question:4") is None
-    assert other.number(token, "question:3") is None
-    assert signer.number(token.replace("17", "18"), "question:3") is None
-    for wrong in (None, 17, "", "17", "17.", ".x", "x" * 1000, "１７.x", token + "\n", ["17"], b"17"):
-        assert signer.number(wrong, "question:3") is None
+    signer = Signer(b"a" * 32)
+    token = signer.sign(17)
+    assert signer.number(token) == 17
+    assert Signer(b"b" * 32).number(token) is None
+    for wrong in (None, 17, "", "17", "17.", ".x", token.replace("17", "18"), "１７.x", [token], "\ud800.x"):
+        assert signer.number(wrong) is None
     assert signer.is_researcher(signer.researcher)
-    assert not signer.is_researcher("")
     assert not signer.is_researcher("ü")

@@ -2,303 +2,186 @@
 
 from __future__ import annotations
 
-import socket
-import struct
+import shutil
+import subprocess
+import tarfile
 import time
 import wave
-import zlib
+from functools import partial
+from pathlib import Path
 
 import psutil
 import pytest
 import sqlalchemy as sa
 from benchmarks.collect import Server
-from browsing import Participant
-from click.testing import CliRunner
-from serving import WORDS, Served, change, make_study, until
+from browsing import WORDS_SHOWN, Participant
+from serving import change, make_study, stored, until
 
 from browser import start_browser
-from nearer.cli.app import cli
-from nearer.collect.store import Store, answers, participants, questions
+from nearer.collect.store import Store, answers, participants
 from nearer.collect.study import new_study, read_study
 
 pytestmark = pytest.mark.browser
 
 LINK = "https://example.org/done?cc=A1"
-
-
-def stored(store):
-    both = questions.join(answers, answers.c.question == questions.c.id)
-    with store.reading() as connection:
-        chosen = sa.select(questions, answers.c.choice, answers.c.seconds).select_from(both)
-        return list(connection.execute(chosen.order_by(questions.c.position)))
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="60" height="90"><circle r="30" cx="30" cy="45"/></svg>'
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "jspsych"
+FILES = {
+    "jspsych@8": {"package/dist/index.browser.min.js": "jspsych.js", "package/css/jspsych.css": "jspsych.css"},
+    "@jspsych/plugin-html-button-response@2": {"package/dist/index.browser.min.js": "html-button-response.js"},
+}
 
 
 def choices(store):
-    return [row.choice for row in stored(store)]
-
-
-def nearer(*args):
-    done = CliRunner().invoke(cli, [str(arg) for arg in args], prog_name="nearer")
-    assert done.exit_code == 0, done.output
-    return done
-
-
-def mapped(study, n_rows):
-    """Export and fit, as a user would, without a flag."""
-    table, fitted = study / "answers.csv", study / "map"
-    assert f"{n_rows} " in nearer("collect", "export", study, "-o", table).output
-    nearer("fit", table, "-o", fitted)
-    assert len(table.read_text().splitlines()) == 1 + n_rows
-    assert (fitted / "embedding.csv").is_file()
-
-
-def png(red, green, blue, width=60, height=90):
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    data = zlib.compress((b"\0" + bytes([red, green, blue]) * width) * height)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
-
-
-def test_from_nothing_to_a_map(person, tmp_path):
-    """The commands, the page at its own pace, the completion link, and the map of what was answered."""
-    words, study = tmp_path / "words.txt", tmp_path / "words"
-    words.write_text("\n".join(WORDS))
-    nearer("collect", "new", study, "--words", words)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    link = f"http://127.0.0.1:{port}/health?cc=A1&who="
-    change(study, number=8, repeats=0, catch=1, break_every=5, link=f"{link}{{participant}}")
-    server = Server(study, None, 1, port, background=False)
-    person.hurry(1)
-    try:
-        person.open(f"http://127.0.0.1:{port}/?PROLIFIC_PID=a%20b")
-        shown = person.agree()
-        for number in range(8):
-            person.press("ArrowRight" if number % 2 else "ArrowLeft")
-            if number == 4:
-                person.wait("!document.getElementById('words').hidden")
-                person.click("#go")
-            if number < 7:
-                shown = person.ready(shown)
-        person.wait("document.documentElement.dataset.finished === 'yes'")
-        person.click("#link")
-        person.wait("location.href === arguments[0]", f"{link}a%20b")
-        mapped(study, 8)
-    finally:
-        server.stop()
+    """The answers stored, in the order of the questions."""
+    with store.reading() as connection:
+        return list(connection.scalars(sa.select(answers.c.choice).order_by(answers.c.question)))
 
 
 def test_triplets_by_arrow_keys_to_the_completion_link(serve, person):
     served = serve(number=5, break_every=3, link=LINK, code="CODE-7")
     person.open(f"{served.url}?PROLIFIC_PID=abc")
     assert "voluntary" in person.text()
-    assert stored(served.store) == []
-    with served.store.reading() as connection:
-        assert connection.scalar(sa.select(sa.func.count()).select_from(participants)) == 0  # not before consent
-    shown = person.agree()
+    assert stored(served.store, participants) == []  # not before consent
+    shown = person.agree(practice=True)
     for number in range(5):
         assert person.text("#count") == f"{number} of 5"
-        person.press("ArrowRight" if number % 2 else "ArrowLeft")
+        person.press("ARROW_RIGHT" if number % 2 else "ARROW_LEFT")
         if number == 2:
-            person.wait("!document.getElementById('words').hidden")
+            person.wait(WORDS_SHOWN)
             assert "3 of 5 questions" in person.text()
-            person.press("Tab")
+            person.press("TAB")
             person.click("#go")
-        if number < 4:
-            shown = person.ready(shown)
-    person.wait("document.documentElement.dataset.finished === 'yes'")
+        shown = person.ready(shown)
+    assert shown is None
     assert person.js("return document.getElementById('link').href") == LINK
     assert "CODE-7" in person.text()
-    rows = stored(served.store)
-    assert [row.choice for row in rows] == ["[0]", "[1]", "[0]", "[1]", "[0]"]
-    assert all(0.2 < row.seconds < 20 for row in rows)
+    assert choices(served.store) == ["[0]", "[1]", "[0]", "[1]", "[0]"]
+    assert all(0.2 < row.seconds < 20 for row in stored(served.store, answers))
     assert all(url.startswith((served.url, "data:")) for url in person.requests())
     assert person.complaints() == []
     # Who comes back sees the end again.
     person.open(f"{served.url}?PROLIFIC_PID=abc", fresh=False)
-    person.wait("document.documentElement.dataset.finished === 'yes'")
+    assert person.ready() is None
 
 
-def test_odd_one_out_by_touch_on_a_phone(serve, person):
-    served = serve(kind="odd-one-out", number=4)
+@pytest.mark.parametrize(("kind", "taps"), [("odd-one-out", [[0], [1], [2]]), ("rankings", [[5, 0, 3], [5, 1, 3]])])
+def test_by_touch_on_a_phone(serve, person, kind, taps):
+    served = serve(kind=kind, number=len(taps), options=6, choose=3, practice=False)
     person.size(400, 740, mobile=True)
-    person.open(f"{served.url}?workerId=w")
-    shown = person.agree()
-    for number in range(4):
+    shown = person.begin(served)
+    for options in taps:
         assert person.js("return document.documentElement.scrollWidth") <= 400
-        assert person.js("return document.documentElement.scrollHeight") <= 740
-        person.tap("#options button", number % 3)
-        if number < 3:
-            shown = person.ready(shown)
-    person.wait("document.documentElement.dataset.finished === 'yes'")
-    assert choices(served.store) == ["[0]", "[1]", "[2]", "[0]"]
-    mapped(served.study.folder, 4)
+        assert kind == "rankings" or person.js("return document.documentElement.scrollHeight") <= 740
+        for option in options:
+            person.tap("#options button", option)
+        shown = person.ready(shown)
+    assert shown is None
+    assert choices(served.store) == [str(options) for options in taps]
 
 
 def test_odd_one_out_by_arrow_keys(serve, person):
     served = serve(kind="odd-one-out", number=4, practice=False)
-    person.open(f"{served.url}?id=x")
-    shown = person.agree(practice=False)
-    for number, key in enumerate(["ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"]):
-        person.press(key)
-        if number < 3:
-            shown = person.ready(shown)
-    person.wait("document.documentElement.dataset.finished === 'yes'")
+    keys = ("ARROW_RIGHT", "ARROW_DOWN", "ARROW_LEFT", "ARROW_UP")
+    assert person.answer(person.begin(served), *(partial(person.press, key) for key in keys)) is None
     assert choices(served.store) == ["[2]", "[1]", "[0]", "[1]"]
-
-
-def test_k_of_n_by_touch_on_a_phone(serve, person):
-    served = serve(kind="rankings", number=2, options=6, choose=3, practice=False)
-    person.size(400, 740, mobile=True)
-    person.open(f"{served.url}?id=x")
-    shown = person.agree(practice=False)
-    for number in range(2):
-        assert person.js("return document.documentElement.scrollWidth") <= 400
-        for option in (5, number, 3):
-            person.tap("#options button", option)
-        if number < 1:
-            shown = person.ready(shown)
-    person.wait("document.documentElement.dataset.finished === 'yes'")
-    assert choices(served.store) == ["[5, 0, 3]", "[5, 1, 3]"]
 
 
 def test_k_of_n_by_mouse_and_keys(serve, person):
     served = serve(kind="rankings", number=3, options=6, choose=2)
-    person.open(f"{served.url}?id=x")
-    person.click("#go")
-    person.wait("document.getElementById('progress').hidden === false")
-    person.click("#go")
-    person.ready()
-    person.choose(0)
-    person.choose(1)
-    person.wait("!document.getElementById('words').hidden")
-    person.click("#go")
-    shown = person.ready("practice")
+    shown = person.begin(served, practice=True)
     person.choose(4)
     assert person.text("#more") == "Choose 1 more"
     assert person.js("return document.querySelectorAll('.chosen').length") == 1
     person.click("#undo")
     assert person.text("#more") == "Choose 2 more"
-    person.choose(3)
-    person.choose(3)  # taken back
-    person.choose(5)
-    person.choose(1)
+    for option in (3, 3, 5, 1):  # the first is taken back
+        person.choose(option)
     shown = person.ready(shown)
-    person.press("ArrowRight")  # to the first option
-    person.press("ArrowRight")
-    person.press("Enter")
-    person.press("ArrowRight")
-    person.press(" ")
+    person.press("ARROW_RIGHT", "ARROW_RIGHT", "ENTER", "ARROW_RIGHT", "SPACE")  # from the first option on
     shown = person.ready(shown)
-    person.press("6")
-    person.press("2")
-    person.wait("document.documentElement.dataset.finished === 'yes'")
+    assert person.answer(shown, lambda: person.press("6", "2")) is None
     assert choices(served.store) == ["[5, 1]", "[1, 2]", "[5, 1]"]
-    mapped(served.study.folder, 3)
 
 
 def test_double_click_reload_and_back_answer_once(serve, person):
     served = serve(number=6)
     person.hurry(1)  # it is by the time between them that a second click is told
-    person.open(f"{served.url}?id=x")
-    shown = person.agree()
+    shown = person.begin(served, practice=True)
     person.click("#options button", 1, times=2)
     shown = person.ready(shown)
-    until(lambda: len(stored(served.store)) == 1)
+    until(lambda: choices(served.store) == ["[1]"])
     person.driver.refresh()
     assert person.ready() == shown  # the same question, without consent and practice
-    person.choose(0)
-    shown = person.ready(shown)
-    until(lambda: len(stored(served.store)) == 2)
+    shown = person.answer(shown, person.choose)
+    until(lambda: choices(served.store) == ["[1]", "[0]"])
     person.driver.get("about:blank")
     person.driver.back()
     assert person.ready() == shown
-    person.choose(0)
-    person.ready(shown)
-    until(lambda: len(stored(served.store)) == 3)
-    assert choices(served.store) == ["[1]", "[0]", "[0]"]
+    person.answer(shown, person.choose)
+    until(lambda: choices(served.store) == ["[1]", "[0]", "[0]"])
 
 
 def test_network_cut_half_way_keeps_the_answers_and_sends_them(serve, person):
     served = serve(number=6)
-    person.open(f"{served.url}?id=x")
-    shown = person.agree()
-    person.choose(0)
-    shown = person.ready(shown)
-    until(lambda: len(stored(served.store)) == 1)
+    shown = person.answer(person.begin(served, practice=True), person.choose)
+    until(lambda: choices(served.store) == ["[0]"])
     person.offline(True)
-    person.choose(1)
-    shown = person.ready(shown)  # the next one was loaded before
+    shown = person.answer(shown, lambda: person.choose(1))  # the next one was loaded before
     person.choose(1)
     person.wait("document.getElementById('status').textContent.includes('No connection')")
-    assert len(stored(served.store)) == 1
+    assert choices(served.store) == ["[0]"]
     assert len(person.js("return JSON.parse(localStorage.getItem('nearer:/:x:queue'))")) == 2
     person.offline(False)
     shown = person.ready(shown)
-    until(lambda: len(stored(served.store)) == 3)
+    until(lambda: choices(served.store) == ["[0]", "[1]", "[1]"])
     assert person.text("#status") == ""
-    person.choose(0)
-    person.ready(shown)
-    assert choices(served.store)[:3] == ["[0]", "[1]", "[1]"]
+    person.answer(shown, person.choose)
 
 
 @pytest.mark.tools
-def test_a_closed_laptop_sends_what_is_left_the_next_day(browser, tmp_path):
-    study = make_study(tmp_path / "s", number=4, practice=False, requests_per_second=1000, link=LINK)
-    served = Served(study)
-    port, address = served.port, f"{served.url}?id=x"
+def test_a_closed_laptop_sends_what_is_left_the_next_day(serve, tmp_path):
+    served = serve(number=4, practice=False, link=LINK)
     driver = start_browser(tmp_path / "profile")  # one of its own, that can be closed
     try:
         person = Participant(driver)
-        person.open(address)
-        shown = person.agree(practice=False)
-        person.choose(0)
-        shown = person.ready(shown)
-        until(lambda: len(stored(served.store)) == 1)
+        shown = person.answer(person.begin(served), person.choose)
+        until(lambda: choices(served.store) == ["[0]"])
         served.stop()  # while the page is open
-        person.choose(1)
-        person.ready(shown)  # the next one was loaded before
+        person.answer(shown, lambda: person.choose(1))  # the next one was loaded before
     finally:
         driver.quit()
     driver = start_browser(tmp_path / "profile")
-    served = Served(study, port=port)
+    served = serve(served.study, port=served.port)
     try:
         person = Participant(driver)
-        person.open(address, fresh=False)
+        person.open(f"{served.url}?id=x", fresh=False)
         shown = person.ready()  # without consent and practice
-        until(lambda: len(stored(served.store)) == 2)
-        person.choose(0)
-        shown = person.ready(shown)
-        person.choose(0)
-        person.wait("document.documentElement.dataset.finished === 'yes'")
+        until(lambda: choices(served.store) == ["[0]", "[1]"])
+        assert person.answer(shown, person.choose, person.choose) is None
         assert person.js("return document.getElementById('link').href") == LINK
         assert choices(served.store) == ["[0]", "[1]", "[0]", "[0]"]
     finally:
         driver.quit()
-        served.stop()
 
 
 @pytest.mark.tools
 def test_a_full_disk_and_killed_servers_are_waited_for(person, tmp_path):
     """The page stays open, tells what it does, and goes on by itself; every answer is there once."""
-    study = make_study(tmp_path / "s", number=8, practice=False, requests_per_second=1000)
+    study = make_study(tmp_path / "s", number=8, practice=False)
     server = Server(study.folder, None, 1, background=False)
     store = Store(study.database)
+    limits = psutil.Process(server.process.pid).rlimit
     calm = "document.getElementById('status').textContent.startsWith('No connection')"
     try:
         person.open(f"http://127.0.0.1:{server.port}/?id=x")
         shown = person.agree(practice=False)
-        # No file of the server may grow.
-        psutil.Process(server.process.pid).rlimit(psutil.RLIMIT_FSIZE, (1, psutil.RLIM_INFINITY))
-        person.choose(1)
-        shown = person.ready(shown)
+        limits(psutil.RLIMIT_FSIZE, (1, psutil.RLIM_INFINITY))  # no file of the server may grow
+        shown = person.answer(shown, lambda: person.choose(1))
         person.choose(1)
         person.wait(calm)
         assert choices(store) == []
-        psutil.Process(server.process.pid).rlimit(psutil.RLIMIT_FSIZE, (psutil.RLIM_INFINITY, psutil.RLIM_INFINITY))
+        limits(psutil.RLIMIT_FSIZE, (psutil.RLIM_INFINITY, psutil.RLIM_INFINITY))
         shown = person.ready(shown)
         until(lambda: choices(store) == ["[1]", "[1]"])
         for number in range(2):
@@ -323,38 +206,26 @@ def test_a_full_disk_and_killed_servers_are_waited_for(person, tmp_path):
 def test_two_tabs_take_turns(serve, person):
     served = serve(number=6)
     person.hurry(1)
-    person.open(f"{served.url}?id=x")
-    shown = person.agree()
+    shown = person.begin(served, practice=True)
     first = person.driver.current_window_handle
     person.driver.switch_to.new_window("tab")
     person.driver.get(f"{served.url}?id=x")
     assert person.ready() == shown
-    person.choose(0)
-    later = person.ready(shown)
+    later = person.answer(shown, person.choose)
+    person.driver.close()
     person.driver.switch_to.window(first)
     person.wait("document.getElementById('words').innerText.includes('another tab')")
     person.click("#go")
     assert person.ready(shown) == later
-    person.choose(1)
-    person.ready(later)
-    until(lambda: len(stored(served.store)) == 2)
-    for handle in person.driver.window_handles:
-        if handle != first:
-            person.driver.switch_to.window(handle)
-            person.driver.close()
-    person.driver.switch_to.window(first)
+    person.answer(later, lambda: person.choose(1))
+    until(lambda: choices(served.store) == ["[0]", "[1]"])
 
 
 def test_cannot_tell_pause_and_resume(serve, person):
     served = serve(number=6, cannot_tell=True, practice=False)
-    person.open(served.url)
-    shown = person.agree(practice=False)
-    person.click("#cannot")
-    shown = person.ready(shown)
-    person.press("ArrowDown")
-    shown = person.ready(shown)
-    until(lambda: len(stored(served.store)) == 2)
-    assert choices(served.store) == [None, None]
+    shown = person.begin(served)
+    shown = person.answer(shown, lambda: person.click("#cannot"), lambda: person.press("ARROW_DOWN"))
+    until(lambda: choices(served.store) == [None, None])
     served.store.set_paused(True)
     person.choose(0)
     person.wait("document.getElementById('words').innerText.includes('paused')")
@@ -369,54 +240,44 @@ def test_no_id_is_told_where_one_is_needed(serve, person):
 
 
 @pytest.mark.parametrize("width", [400, 1400])
-def test_pictures_sounds_and_html(person, tmp_path, width):
+def test_pictures_sounds_and_html(person, serve, tmp_path, width):
     folder = tmp_path / "source"
     folder.mkdir()
     rows = ["name,image,audio,html,text"]
     for number in range(3):
-        (folder / f"p{number}.png").write_bytes(png(60 * number, 120, 200))
+        (folder / f"p{number}.svg").write_text(SVG)
         with wave.open(str(folder / f"s{number}.wav"), "wb") as sound:
             sound.setparams((1, 1, 8000, 800, "NONE", ""))
             sound.writeframes(bytes(800))
         (folder / f"h{number}.html").write_text(
             f"<style>b {{ color: red }}</style><b>html {number}</b><script>parent.document.title = 'broken'</script>"
         )
-        rows += [f"p{number},p{number}.png,,,", f"s{number},,s{number}.wav,,", f"h{number},,,h{number}.html,"]
+        rows += [f"p{number},p{number}.svg,,,", f"s{number},,s{number}.wav,,", f"h{number},,,h{number}.html,"]
     rows.append("word,,,,<img src=x onerror=alert(1)> שלום")
     (folder / "items.csv").write_text("\n".join(rows), encoding="utf-8")
     new_study(tmp_path / "s", items=folder / "items.csv")
-    change(tmp_path / "s", number=12, repeats=0, catch=0, practice=False, requests_per_second=1000)
-    served = Served(read_study(tmp_path / "s"))
-    try:
-        person.size(width, 900, mobile=width < 500)
-        person.open(f"{served.url}?id=x{width}")
-        shown, seen = person.agree(practice=False), set()
-        for number in range(12):
-            assert person.js("return document.documentElement.scrollWidth") <= width
-            seen |= set(
-                person.js("return [...document.querySelectorAll('img, audio, iframe, .word')].map(e => e.tagName)")
-            )
-            broken = person.js("return [...document.images].filter(i => !i.naturalWidth).length")
-            assert broken == 0
-            (person.tap if width < 500 else person.click)("#options button", number % 2)
-            if number < 11:
-                shown = person.ready(shown)
-        person.wait("document.documentElement.dataset.finished === 'yes'")
-        assert seen == {"IMG", "AUDIO", "IFRAME", "SPAN"}
-        assert person.driver.title == "s"
-        assert len(stored(served.store)) == 12
-        asked = [url for url in person.requests() if not url.startswith(("data:", served.url))]
-        assert asked == []
-        # The one complaint is that of the browser about the script it did not run.
-        assert all("sandbox" in text or "Content Security Policy" in text for text in person.complaints())
-    finally:
-        served.stop()
+    change(tmp_path / "s", number=12, repeats=0, catch=0, practice=False)
+    served = serve(read_study(tmp_path / "s"))
+    person.size(width, 900, mobile=width < 500)
+    shown, seen = person.begin(served), set()
+    for number in range(12):
+        assert person.js("return document.documentElement.scrollWidth") <= width
+        kinds = "[...document.querySelectorAll('img, audio, iframe, .word')].map(e => e.tagName)"
+        seen |= set(person.js(f"return {kinds}"))
+        assert person.js("return [...document.images].every(i => i.naturalWidth)")
+        (person.tap if width < 500 else person.click)("#options button", number % 2)
+        shown = person.ready(shown)
+    assert shown is None
+    assert seen == {"IMG", "AUDIO", "IFRAME", "SPAN"}
+    assert person.driver.title == "s"
+    assert all(url.startswith(("data:", served.url)) for url in person.requests())
+    # The one complaint is that of the browser about the script it did not run.
+    assert all("sandbox" in text or "Content Security Policy" in text for text in person.complaints())
 
 
 def test_a_screen_reader_is_told_everything(serve, person):
     served = serve(number=4, practice=False)
-    person.open(served.url)
-    person.agree(practice=False)
+    person.begin(served)
     tree = person.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
     named = {(node["role"]["value"], node["name"]["value"]) for node in tree if node.get("name", {}).get("value")}
     buttons = sorted(name for role, name in named if role == "button")
@@ -433,16 +294,52 @@ def test_a_screen_reader_is_told_everything(serve, person):
 def test_anonymous_people_are_one_in_a_browser_until_they_finish(serve, person):
     served = serve(number=2, practice=False)
     person.open(served.url)
-    shown = person.agree(practice=False)
-    person.choose()
-    shown = person.ready(shown)
+    shown = person.answer(person.agree(practice=False), person.choose)
     person.driver.refresh()
     assert person.ready() == shown
-    person.choose()
-    person.wait("document.documentElement.dataset.finished === 'yes'")
+    assert person.answer(shown, person.choose) is None
     person.driver.refresh()
-    person.wait("document.documentElement.dataset.finished === 'yes'")
+    assert person.ready() is None
     person.js("sessionStorage.clear()")  # as a new tab has it
     person.driver.refresh()
-    person.wait("!document.getElementById('words').hidden")
+    person.wait(WORDS_SHOWN)
     assert "voluntary" in person.text()
+
+
+@pytest.fixture
+def page(tmp_path):
+    """The example with jsPsych's files, as its README says."""
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    folder = tmp_path / "page"
+    shutil.copytree(EXAMPLE, folder)
+    for package, files in FILES.items():
+        done = subprocess.run(
+            ["npm", "pack", "--silent", package], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        )
+        if done.returncode:
+            pytest.skip(f"npm cannot fetch {package}")
+        with tarfile.open(tmp_path / done.stdout.strip().splitlines()[-1]) as archive:
+            for source, target in files.items():
+                (folder / target).write_bytes(archive.extractfile(source).read())
+    return folder
+
+
+def test_a_study_of_jspsych_from_start_to_end(serve, tmp_path, page, person):
+    folder = make_study(tmp_path / "own", number=5).folder
+    shutil.move(page, folder / "page")
+    change(folder, page="page")
+    served = serve(read_study(folder))
+    person.driver.get(f"{served.url}?PROLIFIC_PID=abc")
+    for number in range(5):
+        person.wait(
+            "document.querySelectorAll('#jspsych-html-button-response-btngroup button').length === 2 &&"
+            " window.seen !== document.querySelector('.jspsych-content').innerText"
+        )
+        person.js("window.seen = document.querySelector('.jspsych-content').innerText")
+        person.click("#jspsych-html-button-response-btngroup button", number % 2)
+        person.wait("window.seen !== document.body.innerText.trim()")
+    person.wait("document.body.innerText.includes('Thank you')")
+    rows = stored(served.store, answers)
+    assert [row.choice for row in rows] == ["[0]", "[1]", "[0]", "[1]", "[0]"]
+    assert all(0 < row.seconds < 60 for row in rows)

@@ -4,54 +4,32 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
-from serving import WORDS, Served, Visitor, make_study
+from serving import WORDS, Visitor, make_study, nearest, stored
 
 from nearer.cli.app import cli
-from nearer.cli.collect import collect_command as command
-from nearer.collect.store import Export, Store, answers, back_up, participants, questions
-from nearer.collect.study import read_study
+from nearer.collect.store import Export, Store, answers, participants, questions
 from nearer.io import read_comparisons
 from nearer.registry import COLLECTED
-
-ORDER = {word: number for number, word in enumerate(WORDS)}
 
 
 def nearer(*args):
     return CliRunner().invoke(cli, [str(arg) for arg in args], prog_name="nearer")
 
 
-def by_distance(question):
-    """Answers of somebody for whom the words lie on a line."""
-    options = [ORDER[option["name"]] for option in question["options"]]
-    if question["head"] is None:
-        spread = [sum(abs(one - other) for other in options) for one in options]
-        return [max(range(len(options)), key=spread.__getitem__)]
-    head = ORDER[question["head"]["name"]]
-    near = sorted(range(len(options)), key=lambda number: (abs(options[number] - head), number))
-    return near[: question["choose"]]
-
-
 @pytest.fixture
-def small(tmp_path, monkeypatch):
+def served(serve, tmp_path, monkeypatch):
+    """A study in the folder of the commands."""
     monkeypatch.chdir(tmp_path)
-    return make_study(tmp_path / "study", number=20, repeats=2, catch=2, requests_per_second=10_000)
-
-
-@pytest.mark.parametrize("name", sorted(command.commands))
-def test_each_command_has_an_example_and_speaks_to_machines(name):
-    text = nearer("collect", name, "--help").output
-    assert f"  nearer collect {name}" in text.split("Example", 1)[1]
-    assert "--json" in text
-    assert "--quiet" in text
+    return serve(make_study(tmp_path / "study", number=20, repeats=2, catch=2))
 
 
 OWN = [["cat", "dog", "piano"], ["bus", "lorry", "rose"]]
@@ -59,22 +37,18 @@ CASES = [*((kind, []) for kind in COLLECTED), ("triplets", OWN), ("odd-one-out",
 
 
 @pytest.mark.parametrize(("kind", "catches"), CASES)
-def test_answers_are_exported_as_fit_reads_them(tmp_path, monkeypatch, kind, catches):
+def test_answers_are_exported_as_fit_reads_them(serve, tmp_path, monkeypatch, kind, catches):
     """Attention checks, the study's own or with an object shown twice, are answers without comparisons."""
     monkeypatch.chdir(tmp_path)
-    study = make_study(
-        tmp_path / "study", kind=kind, number=20, repeats=2, catch=2, catch_questions=catches,
-        requests_per_second=10_000,
-    )  # fmt: skip
-    served = Served(study)
+    changes = {"number": 20, "repeats": 2, "catch": 2, "catch_questions": catches}
+    served = serve(make_study(tmp_path / "study", kind=kind, **changes))
     for name in ("=p1", "p, 2", "p3"):
-        served.play(name, by_distance)
-    served.stop()
+        served.play(name, partial(nearest, words=WORDS))
     done = nearer("collect", "export", "study", "-o", "answers.csv")
     assert done.exit_code == 0, done.output
     with open("answers.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == Export(served.store, study.questions).columns
+    assert list(rows[0]) == Export(served.store, served.study.questions).columns
     assert {row["participant"] for row in rows} == {"'=p1", "p, 2", "p3"}
     assert {int(row["order"]) for row in rows} <= set(range(1, 21))
     found = read_comparisons("answers.csv")
@@ -90,11 +64,9 @@ def test_answers_are_exported_as_fit_reads_them(tmp_path, monkeypatch, kind, cat
     assert given.correct.tolist() == [known[row["correct"]] for row in rows]
     assert (given.correct[given.catch] >= 0).all()
     assert given.chosen_by.each().tolist() == [row["chosen_by"] for row in rows]
-    with served.store.reading() as connection:
-        chosen = connection.scalars(sa.select(answers.c.choice).order_by(answers.c.question))
-        assert given.side.tolist() == [json.loads(choice)[0] for choice in chosen]
+    assert given.side.tolist() == [json.loads(row.choice)[0] for row in stored(served.store, answers)]
     if kind == "triplets":  # what was chosen is what the file says
-        place = np.array([ORDER[label] for label in comparisons.labels])
+        place = np.array([WORDS.index(label) for label in comparisons.labels])
         anchor, near, far = place[comparisons.index.T]
         assert (abs(near - anchor) <= abs(far - anchor)).all()
     fitted = nearer("fit", "answers.csv", "-d", "1", "-o", "map", "--quiet")
@@ -102,24 +74,17 @@ def test_answers_are_exported_as_fit_reads_them(tmp_path, monkeypatch, kind, cat
     assert nearer("collect", "export", "study", "-o", "answers.csv").exit_code == 2
 
 
-def test_what_no_map_can_use_is_counted(small):
-    served = Served(small)
-    state = served.start("p")
+def test_what_no_map_can_use_is_counted(served):
+    served.play("p", most=2)
     with served.store.writing() as connection:
         connection.execute(sa.update(questions).values(kind="odd-one-out").where(questions.c.position == 2))
-    first, second = (question["id"] for question in state["questions"])
-    served.answer(state["participant"], first)
-    served.answer(state["participant"], second, [1])
-    with served.store.writing() as connection:
         connection.execute(sa.update(answers).values(choice=None).where(answers.c.question == 1))
-    export = Export(served.store, small.questions)
+    export = Export(served.store, served.study.questions)
     assert list(export.rows()) == []
     assert export.left_out == {"cannot tell": 1, "a question of another kind (odd-one-out)": 1}
-    served.stop()
 
 
-def test_status_pause_and_resume(small):
-    served = Served(small)
+def test_status_pause_and_resume(served):
     served.play("p1", most=3)
     served.play("p2")
     told = json.loads(nearer("collect", "status", "study", "--json").stdout)
@@ -129,59 +94,31 @@ def test_status_pause_and_resume(small):
     for name, paused, changed in (("pause", True, True), ("pause", True, False), ("resume", False, True)):
         done = json.loads(nearer("collect", name, "study", "--json").stdout)
         assert done == {"paused": paused, "changed": changed}
-    served.stop()
 
 
-def test_a_backup_is_whole_while_people_answer(small, tmp_path):
-    served = Served(small)
+def test_a_backup_is_whole_while_people_answer(served, tmp_path):
     served.play("p1")
     done = nearer("collect", "backup", "study", "-o", "copy.db")
     assert done.stdout == "wrote copy.db: 20 answers\n", done.output
     served.play("p2", most=5)
     assert nearer("collect", "backup", "study", "-o", "copy.db").exit_code == 2
-    served.stop()
     assert sorted(path.name for path in tmp_path.glob("*copy*")) == ["copy.db"]
     copy = Store(f"sqlite:///{tmp_path / 'copy.db'}")
-    with copy.reading() as connection:
-        assert [row.answered for row in connection.execute(sa.select(participants))] == [20]
+    assert [row.answered for row in stored(copy, participants)] == [20]
     copy.close()
-    # The copy can be served, and its participants go on.
-    again = Served(small, f"sqlite:///{tmp_path / 'copy.db'}")
-    assert again.start("p1")["finished"]
-    assert len(again.play("p2")[1]) == 20
-    again.stop()
-
-
-def test_a_failed_backup_leaves_nothing(small, tmp_path, monkeypatch):
-    store = Store(small.database, create=True)
-
-    def fail(*args):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "link", fail)
-    with pytest.raises(OSError, match="No space"):
-        back_up(store, tmp_path / "copy.db")
-    assert list(tmp_path.glob("*copy*")) == []
-    store.close()
 
 
 def test_two_commands_to_the_first_question(tmp_path):
     """What the README promises: new, serve, and the page is there; ctrl-C ends it cleanly."""
     (tmp_path / "list.txt").write_text("\n".join(WORDS))
-    run = [sys.executable, "-m", "nearer.cli", "collect"]
-    made = subprocess.run([*run, "new", "words", "--words", "list.txt"], cwd=tmp_path, capture_output=True, text=True)
-    assert made.returncode == 0, made.stderr
-    assert "next: " in made.stdout
-    assert read_study(tmp_path / "words").title == "words"
-    command = [*run, "serve", "words", "--port", "0", "--no-background"]
+    assert nearer("collect", "new", tmp_path / "words", "--words", tmp_path / "list.txt").exit_code == 0
+    command = [sys.executable, "-m", "nearer.cli", "collect", "serve", "words", "--port", "0", "--no-background"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             told = [process.stdout.readline() for _ in range(5)]
             address = told[1].split()[1].split("?")[0]
             visitor = Visitor(int(address.rsplit(":", 1)[1].strip("/")))
-            status, page = visitor.call("/")
-            assert status == 200
-            assert b"participant.js" in page
+            assert b"participant.js" in visitor.call("/")[1]
             assert len(visitor.start("p")["questions"]) == 2
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=20)
@@ -192,22 +129,21 @@ def test_two_commands_to_the_first_question(tmp_path):
     assert "Traceback" not in errors
 
 
-def test_faults_of_the_user_are_one_line(small, tmp_path):
+def test_faults_of_the_user_are_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_study(tmp_path / "study")
     (tmp_path / "two.txt").write_text("a\nb\n")
     (tmp_path / "strange.txt").write_text("a\n\n\u200b\nc\n", encoding="utf-8")
-    (tmp_path / "pictures").mkdir()
-    for name in ("a.png", "b.png"):
-        (tmp_path / "pictures" / name).write_bytes(b"x")
     for args, message in [
         (("serve", "nowhere"), "study.toml: no such file; create a study with: nearer collect new nowhere"),
         (("export", "study", "-o", "x.csv"), "holds no study yet"),
         (("serve", "study", "--database", "mysql://x/y"), "expected sqlite or postgresql"),
-        (("serve", "study", "--port", "0", "--host", "nowhere.invalid"), "host: got 'nowhere.invalid'"),
+        (("serve", "study", "--port", "0", "--host", "nowhere.invalid"), "got nowhere.invalid and 0"),
         (("new", "study", "--words", "study.txt"), "exists already"),
         (("new", "other"), "expected one of images"),
         (("new", "other", "--words", "two.txt"), "two.txt: got 2 objects, expected 3 or more"),
         (("new", "other", "--words", "strange.txt"), "strange.txt: line 3: name: got '\\u200b'"),
-        (("new", "other", "--images", "pictures"), "expected 3 or more"),
+        (("new", "other", "--images", "."), "expected 3 or more"),
         (("serve", "study", "--port", "0", "--certificate", "two.txt", "--key", "two.txt"), "certificate: got two.txt"),
     ]:
         done = nearer("collect", *args)

@@ -85,17 +85,16 @@ def serve(
     """Open a STUDY to participants, until ctrl-C. Every answer is on the disk before it is acknowledged."""
     _need()
     from nearer.collect.desk import Signer
-    from nearer.collect.server import Supervisor, bind, check_certificate, make_server
+    from nearer.collect.server import Supervisor, bind, make_server
     from nearer.collect.store import study_status
 
     if bool(key) != bool(certificate):
         raise click.UsageError("--certificate and --key: got one of them, expected both or none")
-    if certificate and key:
-        check_certificate(certificate, key)
     read, store = _opened(study, database, create=True)
     if processes > 1 and store.is_sqlite:
         raise click.UsageError("--processes: got more than 1, expected --database postgresql://... with it")
-    listening = bind(host, port)
+    options: dict[str, Any] = {"certificate": certificate, "key": key, "behind_proxy": behind_proxy}
+    server, listening = make_server(read, store, **options), bind(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"{'https' if certificate else 'http'}://{shown}:{listening.getsockname()[1]}/"
     researcher = f"{address}researcher#{Signer(store.secret).researcher}"
@@ -109,7 +108,6 @@ def serve(
     )
     say.result(values, text)
     sys.stdout.flush()
-    options: dict[str, Any] = {"certificate": certificate, "key": key, "behind_proxy": behind_proxy}
     orders: dict[str, Any] = {"study": str(read.folder.resolve()), "database": database or read.database}
     helpers = [Supervisor("nearer.collect.background", orders)] if background else []
     orders |= {"descriptor": listening.fileno(), "server": options}
@@ -117,7 +115,7 @@ def serve(
     showing = _status_shown(store) if sys.stderr.isatty() and not say.quiet else contextlib.nullcontext()
     try:
         with showing, contextlib.suppress(KeyboardInterrupt):
-            make_server(read, store, **options).run([listening])
+            server.run([listening])
     finally:
         for helper in helpers:
             helper.stop(5)

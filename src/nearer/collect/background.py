@@ -11,6 +11,7 @@ import json
 import os
 import time
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,13 @@ import sqlalchemy as sa
 
 from nearer.collect.desk import question_key
 from nearer.collect.server import read_options
-from nearer.collect.store import Export, Store, answers, items, ready
+from nearer.collect.store import Export, Store, answers, items, ready, reason
 from nearer.collect.study import Study, n_questions, read_study
 from nearer.data import Comparisons
 from nearer.data.splits import answer_of_rows
 from nearer.estimator import OrdinalEmbedding
 from nearer.io import read_comparisons
 from nearer.people import participants
-from nearer.registry import SUGGESTED
 from nearer.selection import evaluate, learning_curve
 
 _LOCK = 0x6E656173
@@ -72,8 +72,11 @@ class Background:
 
 
 @contextlib.contextmanager
-def the_only_one(store: Store) -> Any:
-    """Hold the lock of the database's background process, waiting for it; it is released when this process dies."""
+def the_only_one(store: Store) -> Iterator[sa.Connection | None]:
+    """Hold the lock of the database's background process, waiting for it; it is released when this process dies.
+
+    The lock of PostgreSQL belongs to the connection.
+    """
     if store.is_sqlite:
         with open(f"{store.engine.url.database}.computing", "ab") as file:
             with contextlib.suppress(ImportError):  # without locks two may compute, which is only wasteful
@@ -82,20 +85,10 @@ def the_only_one(store: Store) -> Any:
                 fcntl.flock(file, fcntl.LOCK_EX)
             yield None
         return
-    with store.working() as connection:
+    with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         while not connection.scalar(sa.select(sa.func.pg_try_advisory_lock(_LOCK))):
             time.sleep(_PAUSE)
         yield connection
-
-
-def _still_ours(connection: sa.Connection | None) -> bool:
-    """Whether the connection that holds the lock is alive."""
-    if connection is None:
-        return True
-    try:
-        return connection.scalar(sa.select(1)) == 1
-    except sa.exc.SQLAlchemyError:
-        return False
 
 
 def read_answers(study: Study, store: Store) -> Comparisons | None:
@@ -112,7 +105,7 @@ def read_answers(study: Study, store: Store) -> Comparisons | None:
 
 def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
     """A map, and its accuracy on held-out answers to random questions; adaptive questions are a biased sample."""
-    found: dict[str, Any] = {"n_rows": len(data), "labels": [], "embedding": [], "n_held_out": 0}
+    found: dict[str, Any] = {"made": time.time(), "n_rows": len(data), "labels": [], "embedding": [], "n_held_out": 0}
     found |= dict.fromkeys(("accuracy", "accuracy_se", "ceiling", "ceiling_low", "n_repeated"))
     if len(data) < _LEAST:
         return found
@@ -144,20 +137,14 @@ def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
 
 
 def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
-    """Columns of `nearer.people.participants` by participant, if there are at least three; None for unknown values."""
+    """The table of `nearer.people.participants` by participant, if there are at least three; None: not known."""
     assert data.people is not None
     if len(data.people.names) < 3 or len(data) < _LEAST:
         return {}
     table = participants(data, _estimator(study), n_folds=_FOLDS, n_jobs=1).table()
-    shown = ("seconds", "first", "streak", "catch_passed", "agreement", "guesses", "guesses_low", "guesses_high")
-    found: dict[str, dict[str, Any]] = {}
-    for row, name in enumerate(table["participant"]):
-        cells = {column: table[column][row] if column in table else None for column in shown}
-        found[str(name)] = {
-            column: None if isinstance(cell, float) and not np.isfinite(cell) else cell
-            for column, cell in cells.items()
-        }
-    return found
+    table = json.loads(json.dumps(table), parse_constant=lambda _: None)  # NaN: not known
+    names = table.pop("participant")
+    return {str(name): {column: table[column][row] for column in table} for row, name in enumerate(names)}
 
 
 def fill_queue(study: Study, store: Store, data: Comparisons | None, seed: int) -> None:
@@ -186,7 +173,7 @@ def fill_queue(study: Study, store: Store, data: Comparisons | None, seed: int) 
 
 def queue_size(study: Study) -> int:
     """Questions in a full queue; 0 if the study is not adaptive."""
-    if not study.questions.adaptive or study.questions.kind not in SUGGESTED:
+    if not study.questions.adaptive:
         return 0
     return max(1, min(_QUEUE, n_questions(study.questions, len(study.items)) // 2))
 
@@ -197,13 +184,17 @@ def main() -> None:
     warnings.simplefilter("ignore")  # objects without answers and few questions left are expected here
     if hasattr(os, "nice"):
         os.nice(19)  # the server has priority
-    study, store = read_study(options["study"]), Store(options["database"])
-    with the_only_one(store) as lock:
+    study = read_study(options["study"])
+    try:
+        store = Store(options["database"])
         work = Background(study, store)
-        while _still_ours(lock):
-            if work.due():
-                work.round()
-            time.sleep(_PAUSE)
+        with the_only_one(store) as lock:
+            while lock is None or lock.scalar(sa.select(1)):  # fails when the lock is lost
+                if work.due():
+                    work.round()
+                time.sleep(_PAUSE)
+    except sa.exc.SQLAlchemyError as error:
+        raise SystemExit(f"the database does not respond: {reason(error)}") from None
 
 
 if __name__ == "__main__":

@@ -17,15 +17,15 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
-from functools import partial
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import uvicorn
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -35,16 +35,12 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from nearer.collect.desk import PERSON, Desk
-from nearer.collect.store import Batches, Export, Store, Unavailable, participant_table, study_status
+from nearer.collect.desk import Desk
+from nearer.collect.store import Batches, Export, Store, Unavailable, participant_table, reason, study_status
 from nearer.collect.study import Study, read_study
 
 logger = logging.getLogger(__name__)
 _PAGES = Path(__file__).parent / "pages"
-_ASSETS = {
-    "participant.css": "text/css", "participant.js": "text/javascript",
-    "researcher.css": "text/css", "researcher.js": "text/javascript",
-}  # fmt: skip
 _STRICT = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
     "frame-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
@@ -52,12 +48,12 @@ _STRICT = (
 _OWN_PAGE = "default-src 'self' 'unsafe-inline' data: blob:; base-uri 'self'; frame-ancestors 'self'"
 # HTML objects may have inline styles, but no scripts.
 _ITEM = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'; sandbox"
-_HEADERS = [
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-]
-_RETRY = {"Retry-After": "2"}
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+}
 MAX_BODY = 16_384  # bytes of a request; an answer has about 200
 _BODY_SECONDS = 10.0
 _HEAD_BYTES = 16_384
@@ -77,30 +73,28 @@ def make_app(study: Study, store: Store) -> Starlette:
         Route("/api/answer", api.answer, methods=["POST"]),
         Route("/health", api.health),
         Route("/items/{number:int}", api.item),
-        Route("/assets/{name}", asset),
         Route("/researcher", page("researcher.html")),
-        Route("/api/openapi.json", openapi),
+        Route("/api/openapi.json", page("openapi.json")),
         Route("/api/researcher/status", api.status),
         Route("/api/researcher/answers.csv", api.download),
         Route("/api/researcher/pause", api.pause, methods=["POST"]),
+        Mount("/assets", StaticFiles(directory=_PAGES)),
     ]
-    if study.server.page:
-        routes.append(Mount("/", StaticFiles(directory=study.folder / study.server.page, html=True)))
+    own = study.server.page
+    if own:
+        routes.append(Mount("/", StaticFiles(directory=study.folder / own, html=True)))
     else:
         routes.append(Route("/", page("participant.html")))
-    middleware = [Middleware(_Headers, policy=_OWN_PAGE if study.server.page else _STRICT)]
+    headers = {**_HEADERS, "Content-Security-Policy": _OWN_PAGE if own else _STRICT}
+    middleware = [Middleware(_Headers, headers=headers)]
     if study.server.origins:
         cors = Middleware(
             CORSMiddleware, allow_origins=list(study.server.origins), allow_methods=["GET", "POST"],
             allow_headers=["content-type"],
         )  # fmt: skip
         middleware.append(cors)
-    return Starlette(
-        routes=routes, middleware=middleware, lifespan=api.lifespan,
-        exception_handlers={
-            HTTPException: _refused, Unavailable: _unavailable, ClientDisconnect: _gone, Exception: _failed,
-        },
-    )  # fmt: skip
+    handlers: Any = {HTTPException: _refused, Unavailable: _unavailable, SQLAlchemyError: _unavailable}
+    return Starlette(routes=routes, middleware=middleware, lifespan=api.lifespan, exception_handlers=handlers)
 
 
 class Api:
@@ -118,7 +112,7 @@ class Api:
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
-        self.batches = Batches(self.store, 1 if self.store.is_sqlite else 2)
+        self.batches = Batches(self.store)
         with contextlib.closing(self.batches):
             yield
 
@@ -136,7 +130,7 @@ class Api:
             "id_names": study.participants.id,
             "anonymous": study.participants.anonymous,
         }
-        return json_response(values)
+        return JSONResponse(values)
 
     async def start(self, request: Request) -> Response:
         given = await read_json(request)
@@ -150,23 +144,23 @@ class Api:
         caller = hashlib.blake2b(host.encode(), key=self._salt, digest_size=8).digest()
         if not self._arrivals.allow(caller):
             raise HTTPException(429, "start: too many participants from one address; try again in a minute")
-        done = await self.batches.run(partial(self.desk.start, name))
-        return json_response({**done, "id": name})
+        done = await self.batches.run(self.desk.start, name)
+        return JSONResponse({**done, "id": name})
 
     async def next(self, request: Request) -> Response:
         person = self._participant(await read_json(request))
-        return json_response(await self.batches.run(partial(self.desk.next, person)))
+        return JSONResponse(await self.batches.run(self.desk.next, person))
 
     async def answer(self, request: Request) -> Response:
         given = await read_json(request)
         if "choice" not in given:
             raise HTTPException(422, "choice: got none, expected a list of whole numbers, or null")
         person = self._participant(given)
-        work = partial(self.desk.answer, person, given.get("question"), given["choice"], given.get("seconds"))
-        return json_response(await self.batches.run(work))
+        told = given.get("question"), given["choice"], given.get("seconds")
+        return JSONResponse(await self.batches.run(self.desk.answer, person, *told))
 
     async def health(self, _request: Request) -> Response:
-        return json_response({"ok": await self.batches.run(self.desk.alive, timeout=5)})
+        return JSONResponse({"ok": bool(await self.batches.run(Store.value, "schema", timeout=5))})
 
     async def item(self, request: Request) -> Response:
         """The media file of an object, by number: no path comes from the request."""
@@ -178,7 +172,7 @@ class Api:
 
     def _participant(self, given: dict[str, Any]) -> int:
         """The number of the participant who sent a request; enforces the rate limit."""
-        person = self.desk.signer.number(given.get("participant"), PERSON)
+        person = self.desk.signer.number(given.get("participant"))
         if person is None:
             raise HTTPException(403, "participant: unknown token; call /api/start first")
         if not self._often.allow(person):
@@ -196,7 +190,7 @@ class Api:
 
     async def status(self, request: Request) -> Response:
         self._check_token(request)
-        return json_response(await run_in_threadpool(self._status))
+        return JSONResponse(await run_in_threadpool(self._status))
 
     def _status(self) -> dict[str, Any]:
         with self.store.reading() as connection:
@@ -222,72 +216,44 @@ class Api:
         if not isinstance(paused, bool):
             raise HTTPException(422, "paused: expected true or false")
         await run_in_threadpool(self.store.set_paused, paused)
-        return json_response({"paused": paused})
-
-
-def json_response(values: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """A JSON response that must not be cached."""
-    return JSONResponse(values, status, {"Cache-Control": "no-store", **(headers or {})})
+        return JSONResponse({"paused": paused})
 
 
 def page(name: str) -> Callable[[Request], Awaitable[Response]]:
-    """Handler of a built-in page; the version of its assets, which are cached, is a digest of their content."""
-    version = hashlib.sha256(b"".join((_PAGES / file).read_bytes() for file in _ASSETS)).hexdigest()[:12]
-    text = Template((_PAGES / name).read_text(encoding="utf-8")).substitute(version=version)
+    """Handler of a built-in page."""
 
     async def give(_request: Request) -> Response:
-        headers = {"Content-Security-Policy": _STRICT, "Cache-Control": "no-cache"}
-        return Response(text, media_type="text/html; charset=utf-8", headers=headers)
+        return FileResponse(_PAGES / name, headers={"Content-Security-Policy": _STRICT})
 
     return give
 
 
-async def openapi(_request: Request) -> Response:
-    return FileResponse(_PAGES / "openapi.json", media_type="application/json")
-
-
-async def asset(request: Request) -> Response:
-    name = request.path_params["name"]
-    if name not in _ASSETS:
-        raise HTTPException(404)
-    return FileResponse(
-        _PAGES / name, media_type=_ASSETS[name], headers={"Cache-Control": "public, max-age=31536000, immutable"}
-    )
-
-
 async def _refused(_request: Request, error: Any) -> Response:
     headers = {429: {"Retry-After": "1"}, 413: {"Connection": "close"}}.get(error.status_code)
-    return json_response({"error": error.detail}, error.status_code, headers)
+    return JSONResponse({"error": error.detail}, error.status_code, headers)
 
 
 async def _unavailable(_request: Request, error: Exception) -> Response:
-    logger.warning("the database does not accept answers: %s; participants have to wait", error)
-    return json_response({"error": "the study cannot store answers at the moment; try again soon"}, 503, _RETRY)
-
-
-async def _gone(_request: Request, _error: Exception) -> Response:
-    return Response(status_code=400)  # the client is gone
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    logger.error("%s %s failed: %r", request.method, request.url.path, error)
-    return json_response({"error": "something went wrong; try again"}, 500, _RETRY)
+    logger.warning("the database does not accept answers: %s; participants have to wait", reason(error))
+    told = {"error": "the study cannot store answers at the moment; try again soon"}
+    return JSONResponse(told, 503, {"Retry-After": "2"})
 
 
 class _Headers:
-    def __init__(self, app: Any, policy: str):
-        self._app, self._policy = app, policy.encode()
+    """Adds headers to the responses that do not have them."""
+
+    def __init__(self, app: Any, headers: Mapping[str, str]):
+        self._app, self._headers = app, headers
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         async def adding(message: Any) -> None:
             if message["type"] == "http.response.start":
-                headers = message["headers"]
-                headers.extend(_HEADERS)
-                if not any(name == b"content-security-policy" for name, _ in headers):
-                    headers.append((b"content-security-policy", self._policy))
+                headers = MutableHeaders(scope=message)
+                for name, value in self._headers.items():
+                    headers.setdefault(name, value)
             await send(message)
 
-        await self._app(scope, receive, adding if scope["type"] == "http" else send)
+        await self._app(scope, receive, adding)
 
 
 class Rate:
@@ -297,9 +263,9 @@ class Rate:
         self._per_second, self._burst = per_second, burst
         self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
 
-    def allow(self, caller: Hashable, now: float | None = None) -> bool:
-        """Count a request and return whether it is allowed; `now` is a monotonic time in seconds."""
-        now = time.monotonic() if now is None else now
+    def allow(self, caller: Hashable) -> bool:
+        """Count a request and return whether it is allowed."""
+        now = time.monotonic()
         left, before = self._left.pop(caller, (self._burst, now))
         left = min(self._burst, left + (now - before) * self._per_second)
         allowed = left >= 1
@@ -311,16 +277,11 @@ class Rate:
 
 async def read_json(request: Request) -> dict[str, Any]:
     """Read a JSON object within the limits of size and time."""
-    length = request.headers.get("content-length", "0")
-    if not length.isdecimal() or int(length) > MAX_BODY:
-        raise HTTPException(413, f"body: got {length[:12]} bytes, expected at most {MAX_BODY}")
     try:
-        body = await asyncio.wait_for(_read(request), _BODY_SECONDS)
+        values = json.loads(await asyncio.wait_for(_read(request), _BODY_SECONDS))
     except asyncio.TimeoutError:
         raise HTTPException(408, f"body: did not arrive within {_BODY_SECONDS:g} seconds") from None
-    try:
-        values = json.loads(body)
-    except (ValueError, RecursionError):
+    except (ClientDisconnect, ValueError, RecursionError):
         raise HTTPException(400, "body: expected a JSON object") from None
     if not isinstance(values, dict):
         raise HTTPException(400, f"body: got a JSON {type(values).__name__}, expected an object")
@@ -328,12 +289,12 @@ async def read_json(request: Request) -> dict[str, Any]:
 
 
 async def _read(request: Request) -> bytes:
-    body = bytearray()
+    body = b""
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_BODY:
             raise HTTPException(413, f"body: got more than the {MAX_BODY} bytes allowed")
-    return bytes(body)
+    return body
 
 
 class HeaderLimits(HttpToolsProtocol):
@@ -344,10 +305,10 @@ class HeaderLimits(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._start_timer()
+        self._expect_headers(True)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_timer()
+        self._expect_headers(False)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -357,50 +318,27 @@ class HeaderLimits(HttpToolsProtocol):
             self.transport.abort()
 
     def on_message_begin(self) -> None:
-        self._start_timer()
+        self._expect_headers(True)
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        self._stop_timer()
+        self._expect_headers(False)
         super().on_headers_complete()
 
-    def _start_timer(self) -> None:
-        self._stop_timer()
-        self._size = 0
-        self._timer = self.loop.call_later(_HEAD_SECONDS, self.transport.abort)
-
-    def _stop_timer(self) -> None:
+    def _expect_headers(self, expected: bool) -> None:
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
+        self._size = 0
+        self._timer = self.loop.call_later(_HEAD_SECONDS, self.transport.abort) if expected else None
 
 
 def bind(host: str, port: int) -> socket.socket:
     """Open the socket to listen on; port 0 is any free port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        kind, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    except socket.gaierror as error:
-        raise ValueError(f"host: got {host!r}, expected a name or address of this machine: {error.strerror}") from error
-    listening = socket.socket(kind, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind(address)
-        listening.listen(_BACKLOG)  # connections wait until the server is ready
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
-        listening.close()
-        raise ValueError(f"port: got {port}, which cannot be used at {host}: {error.strerror}") from error
-    return listening
-
-
-def check_certificate(certificate: str, key: str) -> None:
-    """Raise if TLS cannot use the files."""
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
-    except ssl.SSLError as error:
-        raise ValueError(
-            f"certificate: got {certificate} with the key {key}, expected a PEM certificate and its "
-            f"private key: {error.reason or error}"
-        ) from error
+        raise ValueError(f"host and port: got {host} and {port}, which cannot be used: {error.strerror}") from error
 
 
 def make_server(
@@ -420,6 +358,11 @@ def make_server(
         backlog=_BACKLOG, proxy_headers=behind_proxy, forwarded_allow_ips="127.0.0.1,::1",
         ssl_certfile=certificate, ssl_keyfile=key,
     )  # fmt: skip
+    try:
+        config.load()
+    except ssl.SSLError as error:
+        expected = "a PEM certificate and its private key"
+        raise ValueError(f"certificate: got {certificate} with the key {key}, expected {expected}: {error}") from error
     return uvicorn.Server(config)
 
 
@@ -431,49 +374,43 @@ class Supervisor:
     """
 
     def __init__(self, module: str, options: dict[str, Any], descriptors: Sequence[int] = ()):
-        self._module, self._options, self._descriptors = module, json.dumps(options) + "\n", tuple(descriptors)
+        self._module, self._options, self._descriptors = module, json.dumps(options) + "\n", descriptors
         self._end = threading.Event()
-        self.process: subprocess.Popen[str] | None = None
+        self._start()
         self._thread = threading.Thread(target=self._keep, daemon=True)
         self._thread.start()
 
-    def _keep(self) -> None:
-        patience = 1.0
-        while not self._end.is_set():
-            began = time.monotonic()
-            code, last = self._run()
-            if self._end.is_set():
-                return
-            patience = 1.0 if time.monotonic() - began > 60 else min(2 * patience, 60.0)
-            logger.warning("%s ended (%s): %s; restarting in %g s", self._module, code, last[:200], patience)
-            self._end.wait(patience)
-
-    def _run(self) -> tuple[int, str]:
-        """Run the process once; returns its exit code and its last line on standard error."""
-        command, last = [sys.executable, "-m", self._module], ""
+    def _start(self) -> None:
+        self._began = time.monotonic()
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-            pass_fds=self._descriptors,
+            [sys.executable, "-m", self._module], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+            pass_fds=self._descriptors, start_new_session=True,
         )  # fmt: skip
         assert self.process.stdin is not None
-        assert self.process.stderr is not None
         with contextlib.suppress(OSError):
             self.process.stdin.write(self._options)
             self.process.stdin.flush()
-        for line in self.process.stderr:
-            last = line.strip() or last
-        return self.process.wait(), last
+
+    def _keep(self) -> None:
+        pause = 1.0
+        while True:
+            code = self.process.wait()
+            if self._end.is_set():
+                return
+            pause = 1.0 if time.monotonic() - self._began > 60 else min(2 * pause, 60.0)
+            logger.warning("%s ended (%s); restarting in %g s", self._module, code, pause)
+            if self._end.wait(pause):
+                return
+            self._start()
 
     def stop(self, seconds: float = 0.0) -> None:
         """End the process: SIGTERM and up to `seconds` of grace, then SIGKILL."""
         self._end.set()
-        if self.process is not None:
-            if seconds:
-                self.process.terminate()
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    self.process.wait(seconds)
-            self.process.kill()
-            self.process.wait()
+        if seconds:
+            self.process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(seconds)
+        self.process.kill()
         self._thread.join(timeout=5)
 
 
@@ -493,9 +430,7 @@ def main() -> None:
     """Serve as one of several processes that share a socket."""
     options = read_options(lambda: os.kill(os.getpid(), signal.SIGTERM))
     study, store = read_study(options["study"]), Store(options["database"])
-    listening = socket.socket(fileno=options["descriptor"])
-    with contextlib.suppress(KeyboardInterrupt):
-        make_server(study, store, **options["server"]).run([listening])
+    make_server(study, store, **options["server"]).run([socket.socket(fileno=options["descriptor"])])
     store.close()
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import csv
-import io
+import dataclasses
+import functools
 import json
 import math
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from typing import Any, TypeVar
 
 from nearer.data.messages import FileFormatError, closest, counted, listed, shown
-from nearer.registry import COLLECTED, KINDS
+from nearer.registry import COLLECTED, KINDS, SUGGESTED
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -49,9 +50,18 @@ class Item:
     content: str | Path  # the text, or the file
     alt: str  # text for screen readers
 
+    def __post_init__(self) -> None:
+        if not self.name or len(self.name) > _MAX_NAME or not self.name.isprintable():
+            raise ValueError(f"name: got {self.name[:50]!r}, expected 1 to {_MAX_NAME} printable characters")
+
     @property
     def media_type(self) -> str:
         return ENDINGS[self.form][Path(self.content).suffix.lower()]
+
+
+def _number(default: float, least: float, most: float = math.inf) -> Any:
+    """A setting that is a number from `least` to `most`."""
+    return dataclasses.field(default=default, metadata={"range": (least, most)})
 
 
 @dataclass(frozen=True)
@@ -59,20 +69,20 @@ class QuestionSettings:
     """[questions] of study.toml, whose comments explain each setting."""
 
     kind: str = "triplets"
-    number: int = 100
-    repeats: int = 10
-    catch: int = 4
+    number: int = _number(100, 1, 100_000)
+    repeats: int = _number(10, 0)
+    catch: int = _number(4, 0)
     catch_questions: tuple[tuple[str, ...], ...] = ()
-    options: int = 8
-    choose: int = 2
+    options: int = _number(8, 2)
+    choose: int = _number(2, 1)
     ordered: bool = True
     cannot_tell: bool = False
     practice: bool = True
     practice_question: tuple[str, ...] = ()
-    break_every: int = 50
+    break_every: int = _number(50, 0)
     adaptive: bool = False
-    random_share: float = 0.25
-    map_dimensions: int = 2
+    random_share: float = _number(0.25, 0, 1)
+    map_dimensions: int = _number(2, 1, 10)
 
     @property
     def n_shown(self) -> int:
@@ -112,8 +122,8 @@ class ServerSettings:
 
     origins: tuple[str, ...] = ()
     page: str = ""
-    requests_per_second: float = 10
-    new_participants_per_minute: float = 60
+    requests_per_second: float = _number(10, 0.01)
+    new_participants_per_minute: float = _number(60, 0.01)
 
 
 @dataclass(frozen=True)
@@ -153,49 +163,44 @@ def read_items(path: str | Path) -> list[Item]:
             f"{path}: line 1: got the columns {', '.join(header) or 'none'}, expected name and one of "
             f"{', '.join(FORMS)}, and optionally alt"
         )
-    items = [_item(path, number, header, row) for number, row in enumerate(rows[1:], 2) if any(map(str.strip, row))]
-    _check_names(path, [item.name for item in items])
-    return items
+    return _read_lines(path, rows[1:], 2, functools.partial(_item, path.parent, header))
 
 
-def _item(path: Path, number: int, header: Sequence[str], row: Sequence[str]) -> Item:
-    where = f"{path}: line {number}"
+def _read_lines(path: Path, lines: Sequence[Any], first: int, made: Callable[[Any], Item]) -> list[Item]:
+    """The objects that `made` makes of the lines that are not blank; the first line has the number `first`."""
+    items: dict[str, Item] = {}
+    for number, line in enumerate(lines, first):
+        if any(map(str.strip, line)):
+            try:
+                item = made(line)
+                if item.name in items:
+                    raise ValueError(f"the name {item.name!r} occurs twice, expected each object once")
+            except ValueError as error:
+                raise FileFormatError(f"{path}: line {number}: {error}") from None
+            items[item.name] = item
+    if len(items) < 3:
+        raise FileFormatError(f"{path}: got {counted(len(items), 'object')}, expected 3 or more")
+    return list(items.values())
+
+
+def _item(folder: Path, header: Sequence[str], row: Sequence[str]) -> Item:
     if len(row) > len(header):
-        raise FileFormatError(f"{where}: got {len(row)} cells, expected {len(header)}; quote a text that has commas")
+        raise ValueError(f"got {len(row)} cells, expected {len(header)}; quote a text that has commas")
     cells = {name: cell.strip() for name, cell in zip(header, row)}
-    name = cells.get("name", "")
-    _check_name(where, name)
     given = [form for form in FORMS if cells.get(form)]
     if len(given) != 1:
-        raise FileFormatError(f"{where}: got {' and '.join(given) or 'nothing'} to show, expected one of {FORMS}")
-    form, content = given[0], cells[given[0]]
+        raise ValueError(f"got {' and '.join(given) or 'nothing'} to show, expected one of {FORMS}")
+    name, form, content = cells["name"], given[0], cells[given[0]]
     if form == "text":
         return Item(name, form, content, cells.get("alt") or content)
-    file = (path.parent / content).resolve()
-    if not file.is_relative_to(path.parent.resolve()):
-        raise FileFormatError(f"{where}: {form}: got {content!r}, expected a file below {path.parent}")
+    file = (folder / content).resolve()
+    if not file.is_relative_to(folder.resolve()):
+        raise ValueError(f"{form}: got {content!r}, expected a file below {folder}")
     if file.suffix.lower() not in ENDINGS[form]:
-        raise FileFormatError(f"{where}: {form}: got {content!r}, expected an ending of {', '.join(ENDINGS[form])}")
-    if not file.is_file():
-        raise FileFormatError(f"{where}: {form}: {content}: no such file")
-    if not file.stat().st_size:
-        raise FileFormatError(f"{where}: {form}: {content}: is empty")
+        raise ValueError(f"{form}: got {content!r}, expected an ending of {', '.join(ENDINGS[form])}")
+    if not file.is_file() or not file.stat().st_size:
+        raise ValueError(f"{form}: {content}: {'is empty' if file.is_file() else 'no such file'}")
     return Item(name, form, file, cells.get("alt") or name)
-
-
-def _check_name(where: str, name: str) -> None:
-    if not name or len(name) > _MAX_NAME or not name.isprintable():
-        raise FileFormatError(f"{where}: name: got {name[:50]!r}, expected 1 to {_MAX_NAME} printable characters")
-
-
-def _check_names(path: str | Path, names: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise FileFormatError(f"{path}: the name {name!r} occurs twice, expected each object once")
-        seen.add(name)
-    if len(names) < 3:
-        raise FileFormatError(f"{path}: got {counted(len(names), 'object')}, expected 3 or more")
 
 
 def read_study(folder: str | Path) -> Study:
@@ -206,116 +211,104 @@ def read_study(folder: str | Path) -> Study:
         raise FileFormatError(f"{path}: no such file; create a study with: nearer collect new {folder}")
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        study = _study(folder, given)
+        _check(study)
+    except FileFormatError:
+        raise
+    except ValueError as error:  # also of decoding
         raise FileFormatError(f"{path}: {error}") from error
-    top = {"title": "A study", "language": "en", "items": _ITEMS}
-    sections = {
-        "questions": QuestionSettings, "participants": ParticipantSettings,
-        "completion": CompletionSettings, "server": ServerSettings,
-    }  # fmt: skip
-    _refuse_unknown(path, "", given, [*top, *sections, "texts"])
-    words = {name: _value(path, name, given.get(name, value), "str") for name, value in top.items()}
-    items = read_items(folder / words["items"])
-    filled = {name: cls(**_table(path, name, given, cls.__annotations__)) for name, cls in sections.items()}
-    asked = filled["questions"].kind
-    standard = tomllib.loads(_config("", asked if asked in COLLECTED else "triplets"))["texts"]
-    texts = standard | _table(path, "texts", given, dict.fromkeys(standard, "str"))
-    texts = {name: text.strip() for name, text in texts.items()}
-    study = Study(folder, words["title"], words["language"], items, **filled, texts=texts)
-    _check(path, study)
     return study
 
 
-def _refuse_unknown(path: Path, prefix: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
-    for name in given:
-        if name not in known:
-            near = closest(name, known)
-            hint = f"did you mean {near!r}?" if near else f"known are {listed(known, 20)}"
-            raise FileFormatError(f"{path}: {prefix}{name}: unknown; {hint}")
+def _study(folder: Path, given: dict[str, Any]) -> Study:
+    sections: dict[str, Any] = {
+        "questions": QuestionSettings, "participants": ParticipantSettings,
+        "completion": CompletionSettings, "server": ServerSettings,
+    }  # fmt: skip
+    top = {"title": "A study", "language": "en", "items": _ITEMS}
+    kinds = dict.fromkeys(top, "str") | dict.fromkeys((*sections, "texts"), "dict")
+    given = top | _values("", given, kinds)
+    filled = {}
+    for name, cls in sections.items():
+        values = _values(f"{name}.", given.get(name, {}), cls.__annotations__)
+        for field in dataclasses.fields(cls):
+            least, most = field.metadata.get("range", (-math.inf, math.inf))
+            value = values.get(field.name, field.default)
+            if field.metadata and not least <= value <= most:
+                expected = f"a number from {least} {'on' if most == math.inf else f'to {most}'}"
+                raise ValueError(f"{name}.{field.name}: got {value}, expected {expected}")
+        filled[name] = cls(**values)
+    asked = filled["questions"].kind
+    standard = tomllib.loads(_config("", asked if asked in COLLECTED else "triplets"))["texts"]
+    texts = standard | _values("texts.", given.get("texts", {}), dict.fromkeys(standard, "str"))
+    texts = {name: text.strip() for name, text in texts.items()}
+    items = read_items(folder / given["items"])
+    return Study(folder, given["title"], given["language"], items, **filled, texts=texts)
 
 
-def _table(path: Path, section: str, given: Mapping[str, Any], kinds: Mapping[str, str]) -> dict[str, Any]:
+def _values(prefix: str, given: Mapping[str, Any], kinds: Mapping[str, str]) -> dict[str, Any]:
     """The checked values of a table of the file; `kinds` maps the names it may have to their annotations."""
-    table = given.get(section, {})
-    if not isinstance(table, dict):
-        raise FileFormatError(f"{path}: {section}: got {shown(table)}, expected a table [{section}]")
-    _refuse_unknown(path, f"{section}.", table, list(kinds))
-    return {name: _value(path, f"{section}.{name}", value, kinds[name]) for name, value in table.items()}
+    for name in given:
+        if name not in kinds:
+            near = closest(name, list(kinds))
+            hint = f"did you mean {near!r}?" if near else f"known are {listed(kinds, 20)}"
+            raise ValueError(f"{prefix}{name}: unknown; {hint}")
+    return {name: _value(f"{prefix}{name}", value, kinds[name]) for name, value in given.items()}
 
 
 _CALLED: dict[str, tuple[Any, str]] = {
     "str": (str, "a text"), "int": (int, "a whole number"), "float": ((int, float), "a number"),
-    "bool": (bool, "true or false"), "tuple": (list, "a list"),
+    "bool": (bool, "true or false"), "tuple": (list, "a list"), "dict": (dict, "a table"),
 }  # fmt: skip
 
 
-def _value(path: Path, name: str, value: Any, kind: str) -> Any:
+def _value(name: str, value: Any, kind: str) -> Any:
     """The value, checked against an annotation such as ``int`` or ``tuple[str, ...]``."""
     outer, _, inner = kind.removesuffix(", ...]").partition("[")
     types, called = _CALLED[outer]
     if not isinstance(value, types) or (isinstance(value, bool) and kind != "bool"):
-        raise FileFormatError(f"{path}: {name}: got {shown(value)}, expected {called}")
-    return tuple(_value(path, name, each, inner) for each in value) if inner else value
+        raise ValueError(f"{name}: got {shown(value)}, expected {called}")
+    return tuple(_value(name, each, inner) for each in value) if inner else value
 
 
-def _check(path: Path, study: Study) -> None:
-    asked, n_items = study.questions, len(study.items)
+def _check(study: Study) -> None:
+    """Check what depends on several settings, or on the objects."""
+    asked, people, link, server = study.questions, study.participants, study.completion.link, study.server
+    names, web = {item.name for item in study.items}, ("https://", "http://")
+    n_items = len(names)
 
-    def check(name: str, holds: bool, expected: str) -> None:
+    def check(name: str, value: object, holds: bool, expected: str) -> None:
         if not holds:
-            section, _, key = name.partition(".")
-            value = getattr(getattr(study, section), key)
-            raise FileFormatError(f"{path}: {name}: got {shown(value)}, expected {expected}")
+            raise ValueError(f"{name}: got {shown(value)}, expected {expected}")
 
-    check("questions.kind", asked.kind in COLLECTED, f"one of {listed(map(repr, COLLECTED))}")
-    check("questions.number", 1 <= asked.number <= 100_000, "a number from 1 to 100000")
+    check("questions.kind", asked.kind, asked.kind in COLLECTED, f"one of {listed(map(repr, COLLECTED))}")
+    adapts = not asked.adaptive or asked.kind in SUGGESTED
+    check("questions.adaptive", asked.adaptive, adapts, f"false, as kind is {asked.kind!r}")
     if asked.kind == "rankings":
         there = f"a number from 2 to {n_items - 1}, as there are {n_items} objects"
-        check("questions.options", 2 <= asked.options < n_items, there)
+        check("questions.options", asked.options, asked.options < n_items, there)
         fewer = f"a number from 1 to {asked.options - 1}, less than are shown"
-        check("questions.choose", 1 <= asked.choose < asked.options, fewer)
+        check("questions.choose", asked.choose, asked.choose < asked.options, fewer)
+        check("questions.catch_questions", asked.catch_questions, not asked.catch_questions, "none for rankings")
     together = "with catch and repeats together no more than number"
-    check("questions.catch", asked.catch >= 0, together)
-    check("questions.repeats", 0 <= asked.repeats <= asked.number - asked.catch, together)
-    check("questions.break_every", asked.break_every >= 0, "a number from 0 on")
-    check("questions.random_share", 0 <= asked.random_share <= 1, "a number from 0 to 1")
-    check("questions.map_dimensions", 1 <= asked.map_dimensions <= 10, "a number from 1 to 10")
+    check("questions.repeats", asked.repeats, asked.repeats + asked.catch <= asked.number, together)
     most = n_questions(asked, n_items) + asked.catch
     objects = f"at most {most}: {n_items} objects make no more different questions"
-    check("questions.number", asked.number <= most, objects)
-    _check_objects(path, study)
+    check("questions.number", asked.number, asked.number <= most, objects)
+    own = [("practice_question", asked.practice_question)] if asked.practice_question else []
+    for name, row in [*own, *(("catch_questions", row) for row in asked.catch_questions)]:
+        fits = len(row) == len(set(row) & names) == asked.n_items
+        check(f"questions.{name}", list(row), fits, f"{asked.n_items} different objects of the study")
     different = len(set(asked.catch_questions))
     twice = f"at most {different}, the number of different catch_questions"
-    check("questions.catch", not different or asked.catch <= different, twice)
-    people, server, web = study.participants, study.server, ("https://", "http://")
-    check("participants.id", all(map(str.strip, people.id)), "names that are not empty")
-    check("participants.id", bool(people.id) or people.anonymous, "a name, since anonymous is false")
-    link = study.completion.link
-    check("completion.link", not link or link.startswith(web), "an address that begins with https://")
+    check("questions.catch", asked.catch, not different or asked.catch <= different, twice)
+    check("participants.id", people.id, all(map(str.strip, people.id)), "names that are not empty")
+    check("participants.id", people.id, people.anonymous or bool(people.id), "a name, since anonymous is false")
+    check("completion.link", link, not link or link.startswith(web), "an address that begins with https://")
     hosts = all(origin.startswith(web) and origin.count("/") == 2 for origin in server.origins)
-    check("server.origins", hosts, "addresses such as https://lab.example.org, without a path")
+    check("server.origins", server.origins, hosts, "addresses such as https://lab.example.org, without a path")
     is_page = not server.page or (study.folder / server.page / "index.html").is_file()
-    check("server.page", is_page, "a folder of the study that holds index.html")
-    check("server.requests_per_second", server.requests_per_second > 0, "a number above 0")
-    check("server.new_participants_per_minute", server.new_participants_per_minute > 0, "a number above 0")
-
-
-def _check_objects(path: Path, study: Study) -> None:
-    asked, names = study.questions, [item.name for item in study.items]
-    rows = [("catch_questions", row) for row in asked.catch_questions]
-    if asked.practice_question:
-        rows.append(("practice_question", asked.practice_question))
-    for name, row in rows:
-        for word in row:
-            if word not in names:
-                near = closest(word, names)
-                hint = f"; did you mean {near!r}?" if near else ""
-                raise FileFormatError(f"{path}: questions.{name}: {word!r} is no object of the study{hint}")
-        if not len(row) == len(set(row)) == asked.n_items:
-            expected = f"expected {asked.n_items} different objects"
-            raise FileFormatError(f"{path}: questions.{name}: got {shown(list(row))}, {expected}")
-    if asked.catch_questions and asked.kind == "rankings":
-        raise FileFormatError(f'{path}: questions.catch_questions: not for "rankings", leave it empty')
+    check("server.page", server.page, is_page, "a folder of the study that holds index.html")
 
 
 def n_questions(asked: QuestionSettings, n_items: int) -> int:
@@ -343,61 +336,60 @@ def new_study(
     """Create a study from a folder of images or audio files, a file of words, or an items.csv."""
     folder = Path(folder)
     given = {"images": images, "audio": audio, "words": words, "items": items}
-    chosen = {name: value for name, value in given.items() if value is not None}
+    chosen = {name: Path(value) for name, value in given.items() if value is not None}
     if len(chosen) != 1:
         raise ValueError(f"new: got {' and '.join(chosen) or 'no objects'}, expected one of {listed(given)}")
     if kind not in COLLECTED:
         raise ValueError(f"kind: got {kind!r}, expected one of {listed(map(repr, COLLECTED))}")
-    for name in (_CONFIG, _ITEMS):
-        if (folder / name).exists():
-            raise FileExistsError(f"{folder / name}: exists already; choose another folder")
-    text, copies = _gathered(*chosen.popitem())
-    # Files already in place belong to the user: not copied, and not removed on failure.
-    copies = [(source, target) for source, target in copies if source.resolve() != (folder / target).resolve()]
-    for _, target in copies:
-        if (folder / target).exists():
-            raise FileExistsError(f"{folder / target}: exists already; choose another folder")
-    fresh = not folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
+    if folder.exists():
+        raise FileExistsError(f"{folder}: exists already; choose another folder")
+    what, source = chosen.popitem()
+    gathered = _gathered(what, source)
+    base = source.parent.resolve() if what == "items" else source
+    below = what if what in ("images", "audio") else "."
+    columns = ["name", *(form for form in FORMS if any(item.form == form for item in gathered)), "alt"]
+    folder.mkdir(parents=True)
     try:
-        for source, target in copies:
-            (folder / target).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, folder / target)
-        (folder / _ITEMS).write_text(text, encoding="utf-8")
-        config = _config(title or folder.resolve().name, kind, len(read_items(folder / _ITEMS)))
+        with open(folder / _ITEMS, "w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, columns)
+            writer.writeheader()
+            for item in gathered:
+                content = item.content
+                if isinstance(content, Path):
+                    content = below / content.relative_to(base)
+                    (folder / content).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(item.content, folder / content)
+                alt = "" if item.alt in (item.name, content) else item.alt
+                writer.writerow({"name": item.name, item.form: content, "alt": alt})
+        config = _config(title or folder.resolve().name, kind, len(gathered))
         (folder / _CONFIG).write_text(config, encoding="utf-8")
         return read_study(folder)
     except BaseException:
-        if fresh:
-            shutil.rmtree(folder, ignore_errors=True)
-        else:
-            for name in (_CONFIG, _ITEMS, *(target for _, target in copies)):
-                (folder / name).unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def _gathered(what: str, source: str | Path) -> tuple[str, list[tuple[Path, str]]]:
-    """The text of items.csv, and the files to copy with their targets."""
+def _gathered(what: str, source: Path) -> list[Item]:
+    """The objects in a folder of images or audio files, a file of words, or an items.csv."""
     if what == "items":
-        table = Path(source)
-        base = table.parent.resolve()
-        files = [item.content for item in read_items(table) if isinstance(item.content, Path)]
-        return table.read_text(encoding="utf-8-sig"), [(file, file.relative_to(base).as_posix()) for file in files]
+        return read_items(source)
     if what == "words":
-        form, files = "text", []
-        names = contents = _read_words(source)
-    else:
-        form = what.removesuffix("s")
-        files = _list_files(source, form)
-        stems = [file.stem for file in files]
-        names = stems if len(set(stems)) == len(stems) else [file.name for file in files]
-        contents = [f"{form}s/{file.name}" for file in files]
-    _check_names(source, names)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["name", form])
-    writer.writerows(zip(names, contents))
-    return text.getvalue(), list(zip(files, contents))
+        try:
+            words = [line.strip() for line in source.read_text(encoding="utf-8-sig").splitlines()]
+        except UnicodeDecodeError as error:
+            raise FileFormatError(f"{source}: is not UTF-8 text: {error}") from error
+        return _read_lines(source, words, 1, lambda word: Item(word, "text", word, word))
+    form = what.removesuffix("s")
+    if not source.is_dir():
+        raise FileFormatError(f"{source}: no such folder")
+    files = [path for path in source.iterdir() if path.suffix.lower() in ENDINGS[form] and path.is_file()]
+    files = sorted(path for path in files if not path.name.startswith("."))
+    if len(files) < 3:
+        expected = f"3 or more with one of {', '.join(ENDINGS[form])}"
+        raise FileFormatError(f"{source}: got {counted(len(files), 'file')}, expected {expected}")
+    by_stem = len({file.stem for file in files}) == len(files)
+    names = [file.stem if by_stem else file.name for file in files]
+    return [Item(name, form, file, name) for name, file in zip(names, files)]
 
 
 def _config(title: str, kind: str, n_items: int = 10**6) -> str:
@@ -412,31 +404,3 @@ def _config(title: str, kind: str, n_items: int = 10**6) -> str:
     aligned = {name: json.dumps(value).ljust(22 - len(name)) for name, value in values.items()}
     texts = {"title": json.dumps(title, ensure_ascii=False), "question": json.dumps(KINDS[kind].question)}
     return Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(aligned, **texts)
-
-
-def _list_files(folder: str | Path, form: str) -> list[Path]:
-    """Files of a folder with an extension of this form, sorted, without hidden ones."""
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise FileFormatError(f"{folder}: no such folder")
-    shown = (path for path in folder.iterdir() if not path.name.startswith("."))
-    found = sorted(path for path in shown if path.suffix.lower() in ENDINGS[form] and path.is_file())
-    if len(found) < 3:
-        wanted = ", ".join(ENDINGS[form])
-        raise FileFormatError(f"{folder}: got {counted(len(found), 'file')} with one of {wanted}, expected 3 or more")
-    for path in found:
-        if not path.stat().st_size:
-            raise FileFormatError(f"{path}: is empty")
-    return found
-
-
-def _read_words(path: str | Path) -> list[str]:
-    """Words of a text file, one per line."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise FileFormatError(f"{path}: is not UTF-8 text ({error.reason} at byte {error.start})") from error
-    words = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
-    for number, word in words:
-        _check_name(f"{path}: line {number}", word)
-    return [word for _, word in words]
