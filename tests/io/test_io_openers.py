@@ -289,11 +289,12 @@ def test_folders_and_patterns(tmp_path):
             read_comparisons(wrong)
 
 
-@pytest.mark.parametrize("mark", ["_delta_log", ".hoodie"])
-def test_a_table_with_versions_is_refused(mark, tmp_path):
+@pytest.mark.parametrize("inner", ["_delta_log", ".hoodie", "weight=2"])
+def test_folders_that_mean_something_are_refused(inner, tmp_path):
     save_folder(tmp_path / "parts")
-    (tmp_path / "parts" / mark).mkdir()
-    with pytest.raises(FileFormatError, match=mark.replace(".", r"\.")):
+    (tmp_path / "parts" / inner).mkdir()
+    save_parquet(tmp_path / "parts" / inner / "1.parquet")
+    with pytest.raises(FileFormatError, match=inner):
         read_comparisons(tmp_path / "parts")
 
 
