@@ -216,7 +216,8 @@ def test_existing_files_are_kept_unless_forced(tmp_path, ending):
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    names=st.lists(label, min_size=1, max_size=6, unique=True),
+    # blanks that begin every cell of a column are taken for padding
+    names=st.lists(label.filter(lambda name: name[0] != " "), min_size=1, max_size=6, unique=True),
     numbers=st.lists(st.floats(allow_infinity=False), min_size=18, max_size=18),
 )
 def test_embedding_round_trip(tmp_path, names, numbers):
