@@ -13,8 +13,7 @@ from nearer.tables.table import MemoryTable, Table
 
 def is_table(X: Any) -> bool:
     """Whether X has named columns or holds names: a frame, an Arrow table, a dict, records, rows of text."""
-    named = any(hasattr(X, name) for name in ("__arrow_c_stream__", "column_names"))
-    if named or _names_cells(type(X)) or (hasattr(X, "columns") and hasattr(X, "dtypes")):
+    if isinstance(X, Mapping) or any(hasattr(X, name) for name in ("__arrow_c_stream__", "column_names", "iloc")):
         return True
     if isinstance(X, np.ndarray):
         return X.dtype.names is not None or (X.size > 0 and isinstance(np.asarray(X).flat[0], str))
@@ -43,28 +42,26 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
         raise FileFormatError(f"{name}: got a {kind}, expected a table in memory; call .compute() or .collect() first")
     if hasattr(X, "iloc"):
         return _pandas_columns(X)
-    if hasattr(X, "get_columns"):  # polars
-        return X.columns, X.get_columns()
     if not hasattr(X, "column_names") and hasattr(X, "__arrow_c_stream__"):
         import pyarrow as pa
 
         X = pa.RecordBatchReader.from_stream(X).read_all()
     if hasattr(X, "column_names"):
         return X.column_names, [X.column(position) for position in range(len(X.column_names))]
-    if _names_cells(type(X)):
-        columns = _cells(X)
-        indexes = [column.index for column in columns.values() if hasattr(column, "iloc")]
-        if not all(index.equals(indexes[0]) for index in indexes):
-            expected = "expected the same; make one DataFrame of them, or give .to_numpy() to go by position"
-            raise FileFormatError(f"{name}: the columns differ in their index, {expected}")
-        return list(columns), list(columns.values())
+    if isinstance(X, Mapping):
+        indexed = [column for column in X.values() if hasattr(column, "iloc")]
+        if not all(column.index.equals(indexed[0].index) for column in indexed):
+            raise FileFormatError(
+                f"{name}: the columns differ in their index, expected the same, or .to_numpy() of each"
+            )
+        return list(X), list(X.values())
     if isinstance(X, np.ndarray) and X.dtype.names:
         return X.dtype.names, [X[field] for field in X.dtype.names]
     if isinstance(X, Sequence) and any(map(_names_cells, set(map(type, X)))):
         if unnamed := [number for number, row in enumerate(X) if not _names_cells(type(row))]:
             where = f"{name}, row {unnamed[0] + 1}"
             raise FileFormatError(f"{where}: got {shown(X[unnamed[0]])}, expected named cells, as other rows have")
-        rows = list(map(_cells, X))
+        rows = [row if isinstance(row, Mapping) else row._asdict() for row in X]
         names = list(dict.fromkeys(key for row in rows for key in row))
         return names, [[row.get(key) for row in rows] for key in names]
     try:
@@ -77,15 +74,7 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
 
 
 def _names_cells(kind: type) -> bool:
-    if issubclass(kind, Mapping) or hasattr(kind, "_asdict"):
-        return True
-    return callable(getattr(kind, "keys", None)) and not hasattr(kind, "columns")
-
-
-def _cells(row: Any) -> Mapping[Any, Any]:
-    if isinstance(row, Mapping):
-        return row
-    return row._asdict() if hasattr(row, "_asdict") else dict(zip(row.keys(), row))
+    return issubclass(kind, Mapping) or hasattr(kind, "_asdict")  # of named tuples
 
 
 def refuse_other_order(X: Any, beside: Any, name: str) -> None:
