@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,20 +58,27 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
         return list(X), list(X.values())
     if isinstance(X, np.ndarray) and X.dtype.names:
         return X.dtype.names, [X[field] for field in X.dtype.names]
-    if isinstance(X, Sequence) and any(map(_names_cells, set(map(type, X)))):
-        if unnamed := [number for number, row in enumerate(X) if not _names_cells(type(row))]:
-            where = f"{name}, row {unnamed[0] + 1}"
-            raise FileFormatError(f"{where}: got {shown(X[unnamed[0]])}, expected named cells, as other rows have")
-        rows = [row if isinstance(row, Mapping) else row._asdict() for row in X]
-        names = list(dict.fromkeys(key for row in rows for key in row))
-        return names, [[row.get(key) for row in rows] for key in names]
-    try:
-        array = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.ndim != 2:
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        return range(X.shape[1]), list(X.T)
+    if not isinstance(X, Sequence) or isinstance(X, (str, bytes)) or not len(X) or not hasattr(X[0], "__len__"):
         raise FileFormatError(f"{name}: got {kind}, expected a table, or rows with the same number of cells")
-    return range(array.shape[1]), list(array.T)
+    rows = [row._asdict() if hasattr(row, "_asdict") else row.tolist() if hasattr(row, "tolist") else row for row in X]
+    table = from_rows(MemoryTable(name, kind, []), rows)
+    return table.names if isinstance(rows[0], Mapping) else range(len(table.columns)), table.columns
+
+
+def from_rows(table: MemoryTable, rows: Sequence[Any]) -> MemoryTable:
+    """The table with the cells of rows: mappings, or sequences of the same length."""
+    named, n_cells = isinstance(rows[0], Mapping), len(rows[0])
+    for number, row in enumerate(rows):
+        if (not isinstance(row, Mapping)) if named else (not isinstance(row, (list, tuple)) or len(row) != n_cells):
+            expected = "named cells, as other rows have" if named else f"{n_cells} cells, as other rows have"
+            raise FileFormatError(f"{table.name}, {table.place(number)}: got {shown(str(row))}, expected {expected}")
+    if not named:
+        return replace(table, names=[""] * n_cells, columns=list(zip(*rows)))
+    kinds = dict.fromkeys(map(tuple, rows))  # of keys
+    names = list(dict.fromkeys(name for keys in kinds for name in keys))
+    return replace(table, names=names, columns=[[row.get(name) for row in rows] for name in names])
 
 
 def _names_cells(kind: type) -> bool:

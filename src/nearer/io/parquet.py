@@ -47,31 +47,23 @@ class RowGroups(Table):
         return f"row {self.first_row + row + 1}"
 
     def read(self, positions: Sequence[int], use_threads: bool = False) -> list[Any]:
-        with self._file(positions) as (file, names):
+        names = [self.names[position] for position in positions]
+        with _open_file(self.name, self.texts) as file:
             data = file.read_row_groups(list(self.row_groups), columns=names, use_threads=use_threads)
             return _columns(data, names)
 
     def head(self, n_rows: int) -> list[list[str]]:
-        once = [position for position, name in enumerate(self.names) if self.names.count(name) == 1]
-        rows = itertools.chain.from_iterable(table.head(n_rows) for table in self.batches(n_rows, once))
-        return list(itertools.islice(rows, n_rows))
+        tables = self.batches(n_rows, range(len(self.names)))
+        return list(itertools.islice(itertools.chain.from_iterable(table.head(n_rows) for table in tables), n_rows))
 
     def batches(self, size: int, positions: Sequence[int]) -> Iterator[MemoryTable]:
+        names = [self.names[position] for position in positions]
         table = MemoryTable(self.name, self.form, self.names, self.labels, self.n_objects, first_row=self.first_row)
-        with self._file(positions) as (file, names):
+        with _open_file(self.name, self.texts) as file:
             for batch in file.iter_batches(batch_size=size, row_groups=list(self.row_groups), columns=names):
                 columns = dict(zip(positions, _columns(batch, names)))
                 yield replace(table, columns=[columns.get(position) for position in range(len(self.names))])
                 table.first_row += batch.num_rows
-
-    @contextlib.contextmanager
-    def _file(self, positions: Sequence[int]) -> Iterator[tuple[Any, list[str]]]:
-        """Open the file to read the columns at some positions, and give their names."""
-        names = [self.names[position] for position in positions]
-        if twice := [name for name in names if self.names.count(name) > 1]:
-            raise FileFormatError(f"{self.name}: two columns are called {twice[0]!r}, expected a name for each")
-        with _open_file(self.name, [name for name in names if name in self.texts]) as file:
-            yield file, names
 
 
 def _columns(data: Any, names: Sequence[str]) -> list[Any]:
@@ -147,6 +139,8 @@ def look_into(url: str) -> RowGroups:
     except (ValueError, AttributeError, RecursionError) as error:
         raise FileFormatError(f"{url}: the stored list of objects is damaged ({error})") from error
     texts = tuple(field.name for field in schema if is_text(field.type))
+    if twice := [name for name in schema.names if schema.names.count(name) > 1]:
+        raise FileFormatError(f"{url}: two columns are called {twice[0]!r}, expected a name for each")
     groups = tuple(range(len(lengths)))
     return RowGroups(url, "Parquet", schema.names, labels, n_objects, row_groups=groups, lengths=lengths, texts=texts)
 

@@ -361,9 +361,8 @@ class TextTable(Table):
             return FileFormatError(f"{self.name}: is not {self.encoding} text; give the option `encoding`")
         if bad is None:
             return FileFormatError(f"{self.name}: cannot be read as a table: {str(error).splitlines()[0]}")
-        first, last, cells = bad
-        hint = "quote a cell that holds the delimiter, or give the option `delimiter`, or header_row in a layout"
-        hint = "is a quotation mark not closed?" if last - first > 20 else hint
+        first, _, cells = bad
+        hint = "is a quotation mark not closed, does a cell hold the delimiter, or is it another line than header_row?"
         hint += f" ({n_more + 1:,} such rows)" if n_more else ""
         why = f"{counted(len(cells), 'cell')}, expected {width}: {shown(', '.join(cells))}; {hint}"
         return FileFormatError(f"{self.name}, line {first}: {why}")
