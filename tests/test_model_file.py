@@ -319,11 +319,11 @@ def npy(array, **options):
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("embedding", npy(np.array([{}], dtype=object), allow_pickle=True), "not those that the header says"),
-        ("embedding", npy(np.ones((12, 3))), "not those that the header says"),
-        ("embedding", npy(np.ones((12, 2)))[:-8], "bytes, not those of shape"),
-        ("embedding", npy(np.where(np.eye(12, 2) > 0, np.inf, 1.0)), "rows that are not finite"),
-        ("embedding", b"no array", "is not a complete model"),
+        ("embedding", npy(np.array([{}], dtype=object), allow_pickle=True), "cannot be read|not those of the header"),
+        ("embedding", npy(np.ones((12, 3))), "cannot be read|not those of the header"),
+        ("embedding", npy(np.ones((12, 2)))[:-8], "cannot be read"),
+        ("embedding", npy(np.where(np.eye(12, 2) > 0, np.inf, 1.0)), "do not match"),
+        ("embedding", b"no array", "cannot be read"),
         ("comparisons_index", npy(np.full((200, 3), 1, dtype=np.int32)), "is not a complete model"),
     ],
 )
