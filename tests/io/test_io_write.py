@@ -23,6 +23,8 @@ HOSTILE = [
 ]  # fmt: skip
 T = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3], [2, 3, 0], [0, 3, 1]])
 Q = np.array([[0, 1, 2, 3], [3, 1, 0, 2], [1, 2, 0, 3], [0, 3, 1, 2]])
+ROLLED = np.stack([np.roll(np.arange(len(HOSTILE)), shift) for shift in range(3)], axis=1)
+HOSTILE_ROWS = Comparisons.from_triplets(ROLLED, labels=sorted(HOSTILE), participants=np.array(HOSTILE))
 ENDINGS = [".csv", ".tsv", ".jsonl", ".parquet", ".npz"]
 
 # Text that a CSV file can carry: no NUL, no lone surrogate; not blank, as labels must not be.
@@ -86,14 +88,9 @@ def test_answers_of_every_kind_round_trip(tmp_path, ending, kind):
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("order", [0, 7])
-def test_hostile_labels_round_trip(tmp_path, ending, order):
-    names = sorted(HOSTILE)
-    rows = np.stack([np.roll(np.arange(len(names)), shift + order) for shift in range(3)], axis=1)
-    comparisons = Comparisons.from_triplets(rows, labels=names, participants=np.array(HOSTILE))
-    path = tmp_path / f"c{ending}"
-    write_comparisons(path, comparisons)
-    assert read_comparisons(path).comparisons == comparisons
+def test_hostile_labels_round_trip(tmp_path, ending):
+    write_comparisons(tmp_path / f"c{ending}", HOSTILE_ROWS)
+    assert read_comparisons(tmp_path / f"c{ending}").comparisons == HOSTILE_ROWS
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -156,11 +153,8 @@ def test_many_rows_are_written_in_blocks(tmp_path, monkeypatch):
 
 
 def test_csv_cells_are_safe_in_a_spreadsheet(tmp_path):
-    names = sorted(HOSTILE)
-    rows = np.stack([np.roll(np.arange(len(names)), shift) for shift in range(3)], axis=1)
-    people = np.array(HOSTILE)
-    write_comparisons(tmp_path / "c.csv", Comparisons.from_triplets(rows, labels=names, participants=people))
-    write_embedding(tmp_path / "e.csv", np.zeros((len(names), 2)), names)
+    write_comparisons(tmp_path / "c.csv", HOSTILE_ROWS)
+    write_embedding(tmp_path / "e.csv", np.zeros((len(HOSTILE), 2)), sorted(HOSTILE))
     for name, texts in (("c.csv", slice(0, None)), ("e.csv", slice(0, 1))):
         with (tmp_path / name).open(encoding="utf-8", newline="") as file:
             for row in list(csv.reader(file))[1:]:
@@ -197,18 +191,6 @@ def test_refuses_to_write(tmp_path):
     with pytest.raises(ValueError, match=r"label 1 is.*NUL"):
         write_embedding(tmp_path / "e.csv", np.zeros((2, 2)), ["x", "a\0b"])
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_existing_files_are_kept_unless_forced(tmp_path, ending):
-    path = tmp_path / f"c{ending}"
-    path.write_text("precious")
-    with pytest.raises(FileExistsError, match="exists already; use force=True"):
-        write_comparisons(path, Comparisons.from_triplets(T))
-    assert path.read_text() == "precious"
-    write_comparisons(path, Comparisons.from_triplets(T), force=True)
-    assert read_comparisons(path).comparisons == Comparisons.from_triplets(T)
-    assert list(tmp_path.iterdir()) == [path]
 
 
 # ---- embeddings
@@ -250,29 +232,24 @@ def test_coordinates_are_found_by_name(tmp_path):
 
 def test_embedding_refusals(tmp_path):
     path = tmp_path / "e.csv"
-    with pytest.raises(ValueError, match=r"got shape \(3,\)"):
-        write_embedding(path, np.zeros(3))
-    for labels, message in (
-        (["a"], "labels: got 1 labels for 2 objects"),
-        (["a", "a"], "labels: 'a' occurs twice"),
-        (["a", " "], "labels: label 1 is"),
-        ({"a", "b"}, r"labels: got shape \(\)"),
-        ({"a": 1, "b": 2}, r"labels: got shape \(\)"),
+    for X, labels, message in (
+        (np.zeros(3), None, r"got shape \(3,\)"),
+        (np.zeros((2, 2)), ["a"], "labels: got 1 labels for 2 objects"),
+        (np.zeros((2, 2)), ["a", "a"], "labels: 'a' occurs twice"),
+        (np.zeros((2, 2)), ["a", " "], "labels: label 1 is"),
+        (np.zeros((2, 2)), {"a", "b"}, r"labels: got shape \(\)"),
+        ([[0.0, 0.0], [np.inf, 0.0]], None, "in row 1, expected finite numbers, or NaN alone"),
+        ([[0.0, 0.0], [np.nan, 0.0]], None, "in row 1, expected finite numbers, or NaN alone"),
     ):
         with pytest.raises(ValueError, match=message):
-            write_embedding(path, np.zeros((2, 2)), labels)
-    for bad in (np.inf, np.nan):
-        with pytest.raises(ValueError, match=r"in row 1, expected finite numbers, or NaN alone"):
-            write_embedding(path, np.array([[0.0, 0.0], [bad, 0.0]]))
+            write_embedding(path, X, labels)
     assert not path.exists()
     for content, message in (
         ("x1,x2\n1,1.5\n", "line 1: got the columns 'x1', 'x2', expected label, x1, x2, ... and no others"),
         ("label,x1,x2,group\na,1,2,3\n", "line 1: got the columns 'label', 'x1', 'x2', 'group', expected label, x1"),
-        ("label,near,far\n1,2,3\n", "line 1: got the columns 'label', 'near', 'far', expected label, x1"),
         ("label,x1,x3\na,2,3\n", "line 1: got the columns 'label', 'x1', 'x3', expected label, x1"),
         ("label\na\n", "line 1: got the columns 'label', expected label, x1"),
         ("label,x1\na,1e400\n", "line 2, column 'x1': got '1e400', expected a number"),
-        ("label,x1\na,1_000\n", "line 2, column 'x1': got '1_000', expected a number"),
         ("label,x1,x2\na,1,\n", r"line 2: got \[1.0, nan\], expected numbers, or empty cells alone"),
     ):
         path.write_text(content)
@@ -295,14 +272,6 @@ def test_atomic_write_leaves_nothing_when_the_block_fails(tmp_path):
         raise KeyboardInterrupt
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_atomic_write_shows_the_file_only_when_whole(tmp_path):
-    path = tmp_path / "f.txt"
-    with atomic_write(path, mode="w") as file:
-        file.write("größe\r\n")
-        assert not path.exists()
-    assert path.read_bytes() == "größe\r\n".encode()
 
 
 def test_atomic_write_permissions(tmp_path):
