@@ -13,7 +13,7 @@ from nearer.data.comparisons import INDEX_COLUMNS
 from nearer.data.messages import FileFormatError, listed, shown
 from nearer.data.validate import check_objects
 from nearer.io.files import refuse_impossible_text
-from nearer.io.sandbox import read_matlab
+from nearer.io.sandbox import read_in_child
 from nearer.machine import available_memory
 from nearer.tables.table import MemoryTable
 
@@ -39,7 +39,7 @@ def open_numpy(path: str, *, sheet: str | None = None) -> MemoryTable:
 
 
 def open_matlab(path: str, *, sheet: str | None = None) -> MemoryTable:
-    form, arrays, others = read_matlab(path)
+    form, arrays, others = read_in_child("MATLAB file", path)
     table = _open_arrays(path, form, arrays, sheet)
     table.notes += [f"variables of other kinds not used: {listed(others)}"] if others else []
     return table

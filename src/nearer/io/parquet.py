@@ -84,8 +84,6 @@ class ParquetTable(Table):
         import pyarrow as pa
 
         parts = [part if part.null_count < len(part) else pa.nulls(len(part)) for part in parts]
-        if len({part.type for part in parts}) > 1:
-            parts = [part.cast(pa.string()) if is_text(part.type) else part for part in parts]
         try:
             tables = [pa.table([part], names=[self.names[position]]) for part in parts]
             return pa.concat_tables(tables, promote_options="permissive").column(0)
