@@ -59,14 +59,6 @@ def test_a_file_that_splits_in_two_ways_is_refused(save):
     assert said(path, Layout(anchor="anchor;x", near="near;y", far="far;z"), delimiter=",") == [("a;1", "b;2", "c;3")]
 
 
-@pytest.mark.parametrize("line", ["sep=;", "SEP=;", '"sep=;"', "sep=;;;"])
-def test_the_line_by_which_excel_declares_a_delimiter(save, line):
-    path = save(f"{line}\n{table(';')}")
-    assert said(path) == ROWS
-    with pytest.raises(FileFormatError, match="line 3"):
-        read_comparisons(save(f"{line}\nanchor;near;far\na;b\n"))
-
-
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 def test_encodings_that_say_their_name(save, encoding):
     rows = [("größe", "日本", "🦊"), *ROWS]

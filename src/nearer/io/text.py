@@ -33,7 +33,6 @@ _BOMS = {  # that of UTF-32 starts as that of UTF-16 does
 _QUOTED_OR_BLANKS = re.compile(r'(?<![^ \t\r\n])"(?:[^"\r\n]|"")*"(?![^ \t\r\n])|[ \t]+')
 _END = "END OF FILE"  # a line of its own, as Gorilla writes it
 _LONGEST_CELL = 1 << 26  # Python's own limit is 131,072 characters
-_SEP_LINE = re.compile(r'"?sep=([^\r\n"]|\\t)"?[\t ,;]*\r?\n', re.IGNORECASE)
 
 # A cell that starts with one of these may be taken for a formula (the last four are full-width forms).
 _RISKY = "=+-@\t\r\n＝＋－＠"
@@ -143,10 +142,9 @@ def open_text(
         text = text[2:].lstrip()
     if not text.strip():
         raise FileFormatError(f"{path}: is empty")
-    sep_line = _SEP_LINE.match(text)  # Excel's own declaration of the delimiter
-    above = max(header_row - 1, 1 if sep_line else 0)  # lines
+    above = max(header_row - 1, 0)  # lines
     if delimiter is None:
-        delimiter = sep_line[1] if sep_line else _find_delimiter(path, text, above)
+        delimiter = _find_delimiter(path, text, above)
     delimiter = _CALLED.get(delimiter, delimiter)
     if delimiter != WHITESPACE and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise ValueError(f"delimiter: got {delimiter!r}, expected one character, or 'tab', 'space', 'whitespace'")
@@ -320,8 +318,7 @@ class TextTable(Table):
         return [[*row, *[""] * width][:width] for row in self.rows[:n_rows]]
 
     def place(self, row: int) -> str:
-        found = next(itertools.islice(self._data("replace"), row, None), None)
-        return f"row {row + 1}" if found is None else f"line {found[0]}"
+        return f"line {next(itertools.islice(self._data('replace'), row, None))[0]}"
 
     def _data(self, errors: str = "strict") -> Iterator[_Row]:
         with self._text(errors) as text:
