@@ -94,29 +94,19 @@ def test_a_zip_must_hold_one_table(tmp_path):
     assert not Path("/tmp/inside.csv").exists()
 
 
-def _cells(path, **options):
-    names = np.array(["aa", "bb", "cc", "dd"], dtype=object)
-    columns = {name: column + 0.0 for name, column in COLUMNS.items()}
-    scipy.io.savemat(path, columns | {"labels": names, "n_objects": 4}, **options)
-
-
-def test_a_crash_of_the_reader_is_an_error_of_the_file(tmp_path, monkeypatch):
-    _cells(tmp_path / "t.mat")
-    monkeypatch.setattr(sandbox, "_CHILD", "import os; os.abort()")
-    with pytest.raises(FileFormatError, match=r"t\.mat: is not a readable MATLAB file: it crashes the reader"):
+@pytest.mark.parametrize(("child", "why"), [
+    ("import os; os.abort()", "is not a readable MATLAB file: it crashes the reader"),
+    ("import time; time.sleep(60)", r"still reading after 0\.2 s"),
+])  # fmt: skip
+def test_a_reader_that_crashes_or_never_ends_is_an_error_of_the_file(tmp_path, monkeypatch, child, why):
+    scipy.io.savemat(tmp_path / "t.mat", COLUMNS)
+    monkeypatch.setattr(sandbox, "_CHILD", child)
+    monkeypatch.setattr(sandbox, "_SECONDS", 60 if "crash" in why else 0.2)
+    with pytest.raises(FileFormatError, match=rf"t\.mat: .*{why}"):
         read_comparisons(tmp_path / "t.mat")
 
 
-def test_a_reader_without_end_is_stopped(tmp_path, monkeypatch):
-    _cells(tmp_path / "t.mat")
-    monkeypatch.setattr(sandbox, "_CHILD", "import time; time.sleep(60)")
-    monkeypatch.setattr(sandbox, "_SECONDS", 0.2)
-    with pytest.raises(FileFormatError, match=r"t\.mat.* 0\.2 s"):
-        read_comparisons(tmp_path / "t.mat")
-
-
-@pytest.mark.parametrize("corner", ["XFD1048576", "C3"])
-def test_a_cell_far_out_does_not_end_the_process(tmp_path, corner):
+def test_a_cell_far_out_does_not_end_the_process(tmp_path):
     """The reader makes a table of all cells up to it, which no memory holds."""
     openpyxl = pytest.importorskip("openpyxl")
     pytest.importorskip("python_calamine")
@@ -124,17 +114,13 @@ def test_a_cell_far_out_does_not_end_the_process(tmp_path, corner):
     for row in (["anchor", "near", "far"], ["a", "b", "c"], ["b", "a", "c"]):
         book.active.append(row)
     book.save(tmp_path / "good.xlsx")
-    row = corner.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    assert len(read_comparisons(tmp_path / "good.xlsx").comparisons) == 2
     with zipfile.ZipFile(tmp_path / "good.xlsx") as good, zipfile.ZipFile(tmp_path / "t.xlsx", "w") as made:
         for name in good.namelist():
-            text = good.read(name).replace(b'r="C3"', f'r="{corner}"'.encode())
-            made.writestr(name, text.replace(b'<row r="3"', f'<row r="{row}"'.encode()))
-    if corner == "C3":
-        _, rows = sandbox.read_in_child("spreadsheet", str(tmp_path / "t.xlsx"))["Sheet"]
-        assert rows == [["anchor", "near", "far"], ["a", "b", "c"], ["b", "a", "c"]]
-    else:
-        with pytest.raises(FileFormatError, match=r"t\.xlsx: is not a readable spreadsheet"):
-            read_comparisons(tmp_path / "t.xlsx")
+            text = good.read(name).replace(b'r="C3"', b'r="XFD1048576"').replace(b'<row r="3"', b'<row r="1048576"')
+            made.writestr(name, text)
+    with pytest.raises(FileFormatError, match=r"t\.xlsx: is not a readable spreadsheet"):
+        read_comparisons(tmp_path / "t.xlsx")
 
 
 def _refuses_what_is_no_file(fifo):
