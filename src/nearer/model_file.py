@@ -165,14 +165,14 @@ def _decode_comparisons(about: dict[str, Any], labels: np.ndarray | None, arrays
     dropped = {str(reason): int(count) for reason, count in about["dropped"].items()}
     made = arrays["comparisons_index"], int(about["n_objects"]), arrays.get("comparisons_weights"), labels
     if "n_answers" not in about:
-        people = _decode_coded(arrays, "comparisons_person", "comparisons_people")
-        details = {name: arrays.get(f"comparisons_{name}") for name in DETAILS}
+        people: Any = _decode_coded(arrays, "comparisons_person", "comparisons_people")
+        details: dict[str, Any] = {name: arrays.get(f"comparisons_{name}") for name in DETAILS}
         details["chosen_by"] = _decode_coded(arrays, "comparisons_chosen_by", "comparisons_ways")
         # version 0.1.0 wrote a name for every row
         people = arrays.get("comparisons_participants") if people is None else people
         return Comparisons(*made, participants=people, details=details).replaced(dropped=dropped)
     data, n, answer = Comparisons(*made), int(about["n_answers"]), arrays.get("comparisons_answer")
-    coded = {name: _decode_coded(arrays, f"answers_{name}", f"answers_{name}_names") for name in _CODED}
+    coded: dict[str, Any] = {name: _decode_coded(arrays, f"answers_{name}", f"answers_{name}_names") for name in _CODED}
     kind = coded.pop("kind") or about["kind"]
     _require(
         ({kind} if isinstance(kind, str) else {*kind.names}) <= {*KINDS}
@@ -294,11 +294,13 @@ def _decode_coded(arrays: Arrays, codes_in: str, names_in: str) -> Coded | None:
 
 
 def _decode_reliability(arrays: Arrays) -> Reliability | None:
-    found = {field.name: arrays.get(f"reliability_{field.name}") for field in fields(Reliability)}
-    if any(values is None for values in found.values()):
+    names = [field.name for field in fields(Reliability)]
+    if not all(f"reliability_{name}" in arrays for name in names):
         return None
-    people = found["participants"]
-    return Reliability(**found | {"participants": people.astype(object) if people.dtype.kind == "U" else people})
+    found = {name: arrays[f"reliability_{name}"] for name in names}
+    if found["participants"].dtype.kind == "U":
+        found["participants"] = found["participants"].astype(object)
+    return Reliability(**found)
 
 
 def _require(condition: bool, otherwise: str) -> None:

@@ -159,11 +159,6 @@ def test_files_that_are_no_tables_are_refused(save, content, reason):
         read_comparisons(save(content))
 
 
-def test_a_cell_longer_than_python_takes_by_itself(save):
-    long = "x" * 200_000
-    assert said(save(f'anchor,near,far,note\n"{long}",b,c,"{long}"\n')) == [(long, "b", "c")]
-
-
 def test_a_file_that_is_not_there(save, tmp_path):
     save(table(), "answers.csv")
     with pytest.raises(FileFormatError, match=r"no such file; did you mean 'answers.csv'"):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nearer.coordinates import read_embedding, write_embedding
 from nearer.data import Comparisons, FileFormatError
-from nearer.io import atomic_write, read_comparisons, write_comparisons
+from nearer.io import atomic_write, read_comparisons, write, write_comparisons
 from nearer.io.text import guard, unguard
 
 HOSTILE = [
@@ -34,6 +34,11 @@ label = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 # Names are compared in one Unicode form.
 composed = label.map(lambda name: unicodedata.normalize("NFC", name)).filter(str.strip)
 labels_of_objects = st.lists(composed, min_size=3, max_size=9, unique_by=str.strip)
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch):
+    monkeypatch.setattr(write, "_BLOCK", 2)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -123,18 +128,6 @@ def test_parquet_and_npz_keep_labels_their_order_and_unseen_objects(tmp_path, ca
     if names == "0 1 2 3":  # elsewhere texts 0 to n - 1 are the numbers of the objects
         write_comparisons(tmp_path / "c.csv", comparisons)
         assert read_comparisons(tmp_path / "c.csv").comparisons == Comparisons(T)
-
-
-def test_many_rows_are_written_in_blocks(tmp_path, monkeypatch):
-    from nearer.io import write
-
-    monkeypatch.setattr(write, "_BLOCK", 7)
-    rng = np.random.default_rng(0)
-    rows = np.array([rng.permutation(20)[:3] for _ in range(100)])
-    comparisons = Comparisons.from_triplets(rows, n_objects=20, weights=rng.random(100))
-    for ending in (".csv", ".jsonl"):
-        write_comparisons(tmp_path / f"c{ending}", comparisons)
-        assert read_comparisons(tmp_path / f"c{ending}").comparisons == comparisons
 
 
 def test_csv_cells_are_safe_in_a_spreadsheet(tmp_path):

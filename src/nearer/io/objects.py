@@ -136,7 +136,7 @@ def read_objects(path: str | os.PathLike[str], holds: str = NUMBERS, column: str
     values = {title: at for title, at in filled.items() if at != names_at}
     found = list(map(str, range(len(columns[0])))) if names_at is None else columns[names_at]
     labels = cells.labels_of(found, range(1, len(cells.rows)))
-    return ObjectTable(*vars(cells).values(), names_at, values, labels)
+    return ObjectTable(cells.name, cells.rows, cells.table, cells.at, names_at, values, labels)
 
 
 def rows_on_map(name: str, names: np.ndarray, on_map: np.ndarray) -> np.ndarray:
