@@ -50,21 +50,18 @@ def test_memory_is_the_least_of_all_limits(monkeypatch):
 # ---- fits that fail ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", ["tste", "ste", "ckl", "hinge", "soe"])
-@pytest.mark.parametrize("solver", [SGD(step=1e8), SVRG(step=Constant(1e8))])
-def test_a_step_that_is_far_too_long_is_told(data, loss, solver):
+LONG = [{"loss": loss, "solver": solver} for loss in ("tste", "ste", "ckl", "hinge", "soe")
+        for solver in (SGD(step=1e8), SVRG(step=Constant(1e8)))]  # fmt: skip
+IN_ONE_PLACE = [{"solver": solver, "init": np.ones((20, 2))} for solver in (Auto(), LBFGS(), GD(), SVRG(), SGD())]
+
+
+@pytest.mark.parametrize("given", [*LONG, *IN_ONE_PLACE])
+def test_a_step_far_too_long_and_points_that_start_in_one_place_are_reported(data, given):
     with pytest.warns(ConvergenceWarning):
-        found = OrdinalEmbedding(2, loss=loss, solver=solver, random_state=0).fit(data).result_
+        found = OrdinalEmbedding(2, random_state=0, **given).fit(data).result_
     assert not found.converged
-    assert found.message.startswith("stopped: ")
-
-
-@pytest.mark.parametrize("solver", [Auto(), LBFGS(), GD(), SVRG(), SGD()])
-def test_points_that_start_in_one_place_are_told(data, solver):
-    with pytest.warns(ConvergenceWarning, match="all points started in one place"):
-        found = OrdinalEmbedding(2, solver=solver, init=np.ones((20, 2)), random_state=0).fit(data).result_
-    assert not found.converged
-    assert found.message.startswith("stopped: all points started in one place")
+    assert found.trouble
+    assert found.message.startswith("stopped: all points started in one place" if "init" in given else "stopped: ")
 
 
 @pytest.mark.parametrize("solver", [Auto(), LBFGS(), SVRG()])
@@ -146,13 +143,9 @@ def test_one_long_name_costs_its_length_once(tmp_path):
     path.write_text("\n".join(rows) + "\n")
     code = f"""
 import resource
-from nearer import OrdinalEmbedding
-from nearer.io import read_comparisons
+from nearer import OrdinalEmbedding, read_comparisons
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-read = read_comparisons({str(path)!r}).comparisons
-assert len(read) == 200_001 and len(set(read.people.names)) == 2
-grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-assert grown < 500_000, grown
+assert len(read_comparisons({str(path)!r}).comparisons) == 200_001
+assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    subprocess.run([sys.executable, "-c", code], check=True)

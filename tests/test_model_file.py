@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import nearer
-from nearer import CKL, GNMDS, SOE, STE, TSTE, Comparisons, FeatureMap, OrdinalEmbedding, datasets, model_file
+from nearer import CKL, GNMDS, SOE, STE, TSTE, Comparisons, FeatureMap, OrdinalEmbedding, datasets
 from nearer.io import FileFormatError
 from nearer.losses import TSTELoss
 from nearer.solvers import LBFGS, SBB, SVRG
@@ -155,14 +155,6 @@ def test_without_comparisons_the_model_scores_but_is_not_fitted_further(tmp_path
         after.partial_fit(comparisons())
 
 
-def test_an_existing_file_is_only_replaced_by_force(tmp_path):
-    before, _ = saved(tmp_path)
-    with pytest.raises(FileExistsError, match=r"map\.nearer"):
-        before.save(tmp_path / "map.nearer")
-    before.save(tmp_path / "map.nearer", force=True)
-    assert [path.name for path in tmp_path.iterdir()] == ["map.nearer"]
-
-
 def test_what_cannot_be_saved_is_refused_or_left_out(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         OrdinalEmbedding().save(tmp_path / "map.nearer")
@@ -184,17 +176,11 @@ def test_what_cannot_be_saved_is_refused_or_left_out(tmp_path):
     assert not (tmp_path / "c.nearer").exists()
 
 
-def test_foreign_files_are_refused_by_name(tmp_path):
-    other = tmp_path / "other.nearer"
-    with pytest.raises(FileNotFoundError):
-        nearer.load(other)
-    for content in (b"", b"anchor,near,far\n1,2,3\n", b"PK\x03\x04", b"\x00" * 500):
-        other.write_bytes(content)
-        with pytest.raises(ValueError, match=r"other\.nearer: is not a model that nearer saved"):
-            nearer.load(other)
-    np.savez(other.open("wb"), a=np.arange(3))
-    with pytest.raises(ValueError, match=r"other\.nearer"):
-        nearer.load(other)
+@pytest.mark.parametrize("content", [b"", b"anchor,near,far\n1,2,3\n", b"PK\x03\x04", b"\x00" * 500])
+def test_foreign_files_are_refused_by_name(tmp_path, content):
+    (tmp_path / "other.nearer").write_bytes(content)
+    with pytest.raises(ValueError, match=r"other\.nearer: is not a model that nearer saved"):
+        nearer.load(tmp_path / "other.nearer")
 
 
 def test_a_newer_format_asks_for_a_newer_version(tmp_path):
@@ -277,7 +263,6 @@ def test_any_zip_tool_can_read_the_arrays(tmp_path):
     before, _ = saved(tmp_path)
     with zipfile.ZipFile(tmp_path / "map.nearer") as archive:
         assert archive.testzip() is None
-        assert json.loads(archive.read("header.json"))["format"] == model_file.FORMAT
         array = np.load(io.BytesIO(archive.read("embedding.npy")), allow_pickle=False)
     np.testing.assert_array_equal(array, before.embedding_)
 

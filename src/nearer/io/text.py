@@ -213,23 +213,20 @@ def _coded(columns: Sequence[Any]) -> list[Any]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found: list[Any] = [None] * len(columns)
-    n_rows = len(columns[0])
-    if n_rows >= _MANY and not pa.types.is_dictionary(columns[0].type):
-        # Looking texts up among those of the first rows is faster, if these are all.
-        with ThreadPoolExecutor(min(_MOST_THREADS, pa.cpu_count())) as pool:
-            texts = list(pool.map(lambda column: pc.unique(column.slice(0, _MANY // 4)).drop_null(), columns))
-            starts = range(0, n_rows, _MANY)
-            tasks = [(column.slice(start, _MANY), texts[at]) for at, column in enumerate(columns) for start in starts]
-            codes = list(pool.map(lambda task: pc.index_in(task[0], value_set=task[1]), tasks))
-        for at, column in enumerate(columns):
-            parts = [part for array in codes[at * len(starts) : (at + 1) * len(starts)] for part in array.chunks]
-            if sum(part.null_count for part in parts) == column.null_count:
-                found[at] = pa.DictionaryArray.from_arrays(pa.concat_arrays(parts), texts[at], safe=False)
-    for at, column in enumerate(columns):
-        if found[at] is None:
-            found[at] = column.dictionary_encode().unify_dictionaries().combine_chunks()
-    return found
+    def encoded(column: Any) -> Any:
+        return column.dictionary_encode().unify_dictionaries().combine_chunks()
+
+    starts = range(0, len(columns[0]), _MANY)
+    if len(starts) < 2 or pa.types.is_dictionary(columns[0].type):
+        return list(map(encoded, columns))
+    # Looking texts up among those of the first rows is faster, if these are all.
+    with ThreadPoolExecutor(min(_MOST_THREADS, pa.cpu_count())) as pool:
+        texts = list(pool.map(lambda column: pc.unique(column.slice(0, _MANY // 4)), columns))
+        tasks = [(column.slice(start, _MANY), known) for column, known in zip(columns, texts) for start in starts]
+        looked_up = pool.map(lambda task: pc.index_in(task[0], value_set=task[1]).chunks, tasks)
+        codes = [pa.chunked_array(itertools.chain(*itertools.islice(looked_up, len(starts)))) for _ in columns]
+    coded = (pa.DictionaryArray.from_arrays(found.combine_chunks(), known) for known, found in zip(texts, codes))
+    return [encoded(column) if made.null_count else made for column, made in zip(columns, coded)]
 
 
 def _with_texts(column: Any, texts: Any) -> Any:
