@@ -158,9 +158,9 @@ def open_blocks(
         raise FileFormatError(f"{name}: can be read in blocks only as .npy or Parquet; convert it first")
     layouts, labels = as_layouts(layout, name), check_objects(n_objects, labels)[1]
     if Path(name).suffix.lower() == ".npy":
-        array = _NumpyRows(name, range(len(_open_index(name).columns[0])))
-        first = next(replace(array, rows=array.rows[:3]).batches(3, ()))
-        return BlockReader(name, [array], first, layouts or None, labels, n_objects)
+        array = _open_index(name)
+        rows = _NumpyRows(name, range(len(array.columns[0])))
+        return BlockReader(name, [rows], array, layouts or None, labels, n_objects)
     files, left_out = parquet_files(name)
     tables = open_row_groups(name, list(map(look_into, files)), left_out)
     first = next(table for table in tables if table.n_rows)

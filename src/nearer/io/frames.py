@@ -42,7 +42,10 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
     if hasattr(X, "__dask_graph__") or hasattr(X, "collect") or kind == "Series":
         raise FileFormatError(f"{name}: got a {kind}, expected a table in memory; call .compute() or .collect() first")
     if hasattr(X, "iloc"):
-        return _pandas_columns(X)
+        levels = [level for level, title in enumerate(X.index.names) if title is not None and title not in X.columns]
+        columns = [X.iloc[:, position] for position in range(X.shape[1])]
+        columns += [X.index.get_level_values(level).to_series().reset_index(drop=True) for level in levels]
+        return [*X.columns, *(X.index.names[level] for level in levels)], columns
     if not hasattr(X, "column_names") and hasattr(X, "__arrow_c_stream__"):
         import pyarrow as pa
 
@@ -92,10 +95,3 @@ def refuse_other_order(X: Any, beside: Any, name: str) -> None:
     if X.index.nlevels == beside.index.nlevels and X.index.is_unique and X.index.isin(beside.index).all():
         remedy = ".loc[table.index] to go by the index, or .to_numpy() to go by position"
         raise ValueError(f"{name}: its index has the rows of the table in another order, expected the same; {remedy}")
-
-
-def _pandas_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-    levels = [level for level, title in enumerate(X.index.names) if title is not None and title not in X.columns]
-    columns = [X.iloc[:, position] for position in range(X.shape[1])]
-    columns += [X.index.get_level_values(level).to_series().reset_index(drop=True) for level in levels]
-    return [*X.columns, *(X.index.names[level] for level in levels)], columns

@@ -273,7 +273,9 @@ def read_table(
         raise FileFormatError(f"{table.name}: {nothing_left(dropped)}")
     objects = number_objects([one.names for one in found], table, plans[0].layout, labels, n_objects)
     made = [Comparisons.from_parts(_numbered(one, objects).parts(objects)) for one in found if len(one.names)]
-    comparisons = made[0] if len(made) == 1 else _joined(made)
+    if len({part.kind for part in made}) > 1:
+        made = [part.replaced(index=part.quadruplets()) for part in made]
+    comparisons = made[0] if len(made) == 1 else Comparisons.concat(made)
     dropped = join_dropped(dropped, {reason: (count, "") for reason, count in comparisons.dropped.items()})
     if not len(comparisons) or (comparisons.weights is not None and not comparisons.weights.any()):
         why = nothing_left(dropped, comparisons.answers.n_checks, len(comparisons))
@@ -309,12 +311,6 @@ def _dropped_by_all(table: Table, found: Sequence[Decoded], plans: Sequence[Plan
     for one in found:
         total = join_dropped(total, {reason: rows for reason, rows in one.dropped.items() if reason != where})
     return total | ({where: (left, "one of them")} if left else {})
-
-
-def _joined(parts: list[Comparisons]) -> Comparisons:
-    if len({part.kind for part in parts}) > 1:
-        parts = [part.replaced(index=part.quadruplets()) for part in parts]
-    return Comparisons.concat(parts)
 
 
 def nothing_left(dropped: Dropped, n_checks: int = 0, n_comparisons: int = 0) -> str:
