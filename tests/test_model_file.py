@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import json
+import operator
 import zipfile
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 
 import nearer
-from nearer import CKL, GNMDS, SOE, STE, TSTE, Comparisons, FeatureMap, OrdinalEmbedding, datasets, load, model_file
+from nearer import CKL, GNMDS, SOE, STE, TSTE, Comparisons, FeatureMap, OrdinalEmbedding, datasets
 from nearer.io import FileFormatError
 from nearer.losses import TSTELoss
 from nearer.solvers import LBFGS, SBB, SVRG
@@ -40,15 +42,15 @@ def resealed(content):
     return body + SEAL + hashlib.sha256(body).hexdigest().encode()
 
 
-def rewritten(path, change):
-    """The file with its members passed through `change` (dict of bytes), all checksums made right again."""
+def rewritten(path, edit=lambda header: None, **arrays):
+    """The file with its header passed through `edit`, and bytes of other arrays, all checksums made right again."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    change(members)
+    members |= {f"{name}.npy": data for name, data in arrays.items()}
     header = json.loads(members["header.json"])
-    for name, about in header.get("arrays", {}).items():
-        if f"{name}.npy" in members:
-            about["sha256"] = hashlib.sha256(members[f"{name}.npy"]).hexdigest()
+    edit(header)
+    for name, about in header["arrays"].items():
+        about["sha256"] = hashlib.sha256(members[f"{name}.npy"]).hexdigest()
     members["header.json"] = json.dumps(header).encode()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -58,18 +60,12 @@ def rewritten(path, change):
     path.write_bytes(resealed(buffer.getvalue()))
 
 
-def change_header(**changes):
-    def change(members):
-        header = json.loads(members["header.json"])
-        for dotted, value in changes.items():
-            *way, last = dotted.split("__")
-            place = header
-            for step in way:
-                place = place[step]
-            place[last] = value
-        members["header.json"] = json.dumps(header).encode()
+def setting(value, *way):
+    def edit(header):
+        *steps, last = way
+        functools.reduce(operator.getitem, steps, header)[last] = value
 
-    return change
+    return edit
 
 
 def test_round_trip_gives_the_same_bits(tmp_path):
@@ -86,27 +82,6 @@ def test_round_trip_gives_the_same_bits(tmp_path):
     np.testing.assert_array_equal(after.predict_proba(data), before.predict_proba(data))
 
 
-def test_a_model_of_version_0_1_0_is_read():
-    golden = np.load(GOLDEN / "cities-0.1.0.npz")
-    model = nearer.load(GOLDEN / "cities-0.1.0.nearer")
-    np.testing.assert_array_equal(model.embedding_, golden["embedding"])
-    np.testing.assert_array_equal(model.labels_, golden["labels"])
-    data = model.comparisons_
-    for name in ("index", "weights", "participants", "labels"):
-        np.testing.assert_array_equal(getattr(data, name), golden[name])
-    assert (model.loss, model.loss_, model.n_features_in_) == ("tste", TSTELoss(1.0), 3)
-
-    anchor, *pair = golden["embedding"][data.index.T]
-    near, far = (np.linalg.norm(anchor - other, axis=1) for other in pair)
-    assert model.score(data) == pytest.approx(np.average(near < far, weights=golden["weights"]))
-    assert model.worst_comparisons(3).to_dict()["participant"][0] in golden["participants"]
-    before = model.objective_
-    model.partial_fit({"anchor": ["Neustadt", "Paris"], "near": ["Paris", "Neustadt"], "far": ["Rome", "Athens"]})
-    assert model.n_objects_ == len(golden["labels"]) + 1
-    assert np.isfinite(model.embedding_).all()
-    assert model.objective_ < 1.5 * before
-
-
 @pytest.mark.parametrize(("name", "wrote", "expected"), [
     ("TSTE", {"dict": {"alpha": 4.0}}, TSTE(alpha=4.0)), ("TSTE", None, TSTE()),
     ("CKL", {"dict": {"delta": 0.5}}, CKL(delta=0.5)), ("SOE", None, SOE()),
@@ -114,13 +89,11 @@ def test_a_model_of_version_0_1_0_is_read():
 def test_version_0_1_0_kept_the_parameters_of_a_loss_apart(tmp_path, name, wrote, expected):
     saved(tmp_path, getattr(nearer, name)().fit(comparisons()))
 
-    def as_before(members):
-        header = json.loads(members["header.json"])
+    def as_before(header):
         parameters = header["estimator"]["parameters"]
         for own in ("alpha", "delta"):
             parameters.pop(own, None)
         parameters["loss_params"] = wrote
-        members["header.json"] = json.dumps(header).encode()
 
     rewritten(tmp_path / "map.nearer", as_before)
     assert nearer.load(tmp_path / "map.nearer").get_params() == expected.get_params()
@@ -139,18 +112,12 @@ def test_the_same_model_gives_the_same_file(tmp_path):
     assert (tmp_path / "again.nearer").read_bytes() == (tmp_path / "map.nearer").read_bytes()
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        GNMDS(2, random_state=0),
-        CKL(3, delta=0.1, random_state=0),
-        STE(1, solver="gd", random_state=0),
-        TSTE(2, alpha=3.0, solver=SVRG(step=SBB(epsilon=0.5), max_epochs=3), random_state=0, n_jobs=1),
-        SOE(2, solver=LBFGS(max_epochs=5), random_state=0, max_seconds=10.0),
-        OrdinalEmbedding(2, loss=TSTELoss(alpha=3.0), init=np.ones((12, 2)) + np.arange(24).reshape(12, 2)),
-    ],
-    ids=lambda estimator: type(estimator).__name__,
-)
+@pytest.mark.parametrize("estimator", [
+    GNMDS(2, random_state=0), CKL(3, delta=0.1, random_state=0), STE(1, solver="gd", random_state=0),
+    TSTE(2, alpha=3.0, solver=SVRG(step=SBB(epsilon=0.5), max_epochs=3), random_state=0, n_jobs=1),
+    SOE(2, solver=LBFGS(max_epochs=5), random_state=0, max_seconds=10.0),
+    OrdinalEmbedding(2, loss=TSTELoss(alpha=3.0), init=np.ones((12, 2)) + np.arange(24).reshape(12, 2)),
+], ids=lambda estimator: type(estimator).__name__)  # fmt: skip
 def test_every_class_and_parameter_comes_back(tmp_path, estimator):
     before, after = saved(tmp_path, estimator.fit(comparisons(labels=False)))
     assert type(after) is type(before)
@@ -188,25 +155,16 @@ def test_without_comparisons_the_model_scores_but_is_not_fitted_further(tmp_path
         after.partial_fit(comparisons())
 
 
-def test_an_existing_file_is_only_replaced_by_force(tmp_path):
-    before, _ = saved(tmp_path)
-    with pytest.raises(FileExistsError, match=r"map\.nearer"):
-        before.save(tmp_path / "map.nearer")
-    before.save(tmp_path / "map.nearer", force=True)
-    assert [path.name for path in tmp_path.iterdir()] == ["map.nearer"]
-
-
-def test_what_cannot_be_saved_is_told(tmp_path):
+def test_what_cannot_be_saved_is_refused_or_left_out(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         OrdinalEmbedding().save(tmp_path / "map.nearer")
-    estimator = OrdinalEmbedding(2, callbacks=[lambda row, state: False], random_state=0).fit(comparisons())
-    with pytest.warns(ReproducibilityWarning, match="callbacks"):
+    estimator = OrdinalEmbedding(2, callbacks=[lambda row, state: False], random_state=np.random.default_rng(0))
+    estimator.fit(comparisons())
+    with pytest.warns(ReproducibilityWarning, match="callbacks|random_state") as told:
         estimator.save(tmp_path / "a.nearer")
-    assert nearer.load(tmp_path / "a.nearer").callbacks is None
-    estimator = OrdinalEmbedding(2, random_state=np.random.default_rng(0)).fit(comparisons())
-    with pytest.warns(ReproducibilityWarning, match="random_state") as told:
-        estimator.save(tmp_path / "b.nearer")
-    assert told[0].filename == __file__
+    assert [one.filename for one in told] == [__file__, __file__]
+    again = nearer.load(tmp_path / "a.nearer")
+    assert (again.callbacks, again.random_state) == (None, None)
 
     class Own(OrdinalEmbedding):
         pass
@@ -214,98 +172,69 @@ def test_what_cannot_be_saved_is_told(tmp_path):
     with pytest.raises(ValueError, match="got Own, expected"):
         Own(2, random_state=0).fit(comparisons()).save(tmp_path / "c.nearer")
     with pytest.raises(ValueError, match="feature map is not fitted"):
-        estimator.set_params(random_state=0).save(tmp_path / "d.nearer", feature_map=FeatureMap())
+        estimator.save(tmp_path / "c.nearer", feature_map=FeatureMap())
     assert not (tmp_path / "c.nearer").exists()
 
 
-def test_foreign_files_are_refused_by_name(tmp_path):
-    other = tmp_path / "other.nearer"
-    with pytest.raises(FileNotFoundError):
-        nearer.load(other)
-    for content in (b"", b"anchor,near,far\n1,2,3\n", b"PK\x03\x04", b"\x00" * 500):
-        other.write_bytes(content)
-        with pytest.raises(ValueError, match=r"other\.nearer: is not a model that nearer saved"):
-            nearer.load(other)
-    np.savez(other.open("wb"), a=np.arange(3))
-    with pytest.raises(ValueError, match=r"other\.nearer"):
-        nearer.load(other)
+@pytest.mark.parametrize("content", [b"", b"anchor,near,far\n1,2,3\n", b"PK\x03\x04", b"\x00" * 500])
+def test_foreign_files_are_refused_by_name(tmp_path, content):
+    (tmp_path / "other.nearer").write_bytes(content)
+    with pytest.raises(ValueError, match=r"other\.nearer: is not a model that nearer saved"):
+        nearer.load(tmp_path / "other.nearer")
 
 
 def test_a_newer_format_asks_for_a_newer_version(tmp_path):
     saved(tmp_path)
-    rewritten(tmp_path / "map.nearer", change_header(format=3, written_by="nearer 9.9"))
-    with pytest.raises(FileFormatError, match=r"map\.nearer: was written by nearer 9\.9 in format 3"):
+    rewritten(tmp_path / "map.nearer", setting(3, "format"))
+    with pytest.raises(FileFormatError, match=r"map\.nearer: was written by nearer .* in format 3"):
         nearer.load(tmp_path / "map.nearer")
 
 
-def test_every_truncation_is_noticed(tmp_path):
-    saved(tmp_path)
-    path = tmp_path / "map.nearer"
-    content = path.read_bytes()
-    for length in [*range(0, len(content), 97), len(content) - 1]:
-        path.write_bytes(content[:length])
-        with pytest.raises(ValueError, match=r"map\.nearer"):
-            nearer.load(path)
-    path.write_bytes(content + b"x")
-    with pytest.raises(ValueError, match=r"map\.nearer"):
-        nearer.load(path)
-
-
-def test_no_flipped_byte_passes(tmp_path):
+def test_no_flipped_or_missing_byte_passes(tmp_path):
     saved(tmp_path, feature_map=FeatureMap().fit(datasets.make_points(12, 4, random_state=1), np.ones((12, 2))))
     path = tmp_path / "map.nearer"
     content = path.read_bytes()
     rng = np.random.default_rng(0)
-    places = np.unique(
-        np.concatenate([np.arange(60), rng.integers(len(content), size=600), len(content) - 1 - np.arange(120)])
-    )
-    for place in places:
-        damaged = bytearray(content)
-        damaged[place] ^= int(rng.integers(1, 256))
-        path.write_bytes(bytes(damaged))
+    damaged = [content + b"x", *(content[:length] for length in [*range(0, len(content), 97), len(content) - 1])]
+    for place in [*range(60), *rng.integers(len(content), size=600), *range(len(content) - 120, len(content))]:
+        damaged.append(content[:place] + bytes([content[place] ^ int(rng.integers(1, 256))]) + content[place + 1 :])
+    for data in damaged:
+        path.write_bytes(data)
         with pytest.raises(FileFormatError, match=r"map\.nearer: "):
             nearer.load(path)
 
 
 def test_flipped_bytes_under_a_right_seal_never_crash_and_never_change_the_map(tmp_path):
-    """As `test_no_flipped_byte_passes`, but past the first line of defence."""
     before, _ = saved(tmp_path)
     path = tmp_path / "map.nearer"
     content = path.read_bytes()
     rng = np.random.default_rng(1)
-    refusals = []
+    n_refused = 0
     for place in rng.integers(len(content) - len(SEAL) - 64, size=400):
         damaged = bytearray(content)
         damaged[place] ^= int(rng.integers(1, 256))
         path.write_bytes(resealed(bytes(damaged)))
         try:
             after = nearer.load(path)
-        except FileFormatError as error:
-            refusals.append(str(error))
+        except FileFormatError:
+            n_refused += 1
         else:  # the flip was in a part without meaning, such as a file attribute
             np.testing.assert_array_equal(after.embedding_, before.embedding_)
             assert after.comparisons_ == before.comparisons_
-    assert len(refusals) > 300
-    assert all("map.nearer: " in text for text in refusals)
+    assert n_refused > 300
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"format": "1"}, "has format '1'"),
-        ({"estimator__class": "Evil"}, "holds a 'Evil'"),
-        ({"estimator__parameters__solver": {"part": ["os.system", {}]}}, "unknown kind 'part' 'os.system'"),
-        ({"estimator__parameters__solver": {"part": ["SVRG", {"evil": 1}]}}, "is not a complete model"),
-        ({"estimator__parameters__evil": 1}, "is not a complete model"),
-        ({"estimator__loss": None}, "the loss is missing"),
-        ({"estimator__comparisons__n_objects": 13}, "map.nearer"),
-        ({"estimator": []}, "is not a complete model"),
-        ({"arrays": {}}, "header"),
-    ],
-)
-def test_a_wrong_header_is_refused(tmp_path, changes, message):
+@pytest.mark.parametrize(("value", "way", "message"), [
+    ("1", ["format"], "has format '1'"), ("Evil", ["estimator", "class"], "holds a 'Evil'"),
+    ({"part": ["os.system", {}]}, ["estimator", "parameters", "solver"], "unknown kind 'part' 'os.system'"),
+    ({"part": ["SVRG", {"evil": 1}]}, ["estimator", "parameters", "solver"], "is not a complete model"),
+    (1, ["estimator", "parameters", "evil"], "is not a complete model"),
+    (None, ["estimator", "loss"], "the loss is missing"), ([], ["estimator"], "is not a complete model"),
+    (13, ["estimator", "comparisons", "n_objects"], "map.nearer"), ({}, ["arrays"], "header"),
+])  # fmt: skip
+def test_a_wrong_header_is_refused(tmp_path, value, way, message):
     saved(tmp_path)
-    rewritten(tmp_path / "map.nearer", change_header(**changes))
+    rewritten(tmp_path / "map.nearer", setting(value, *way))
     with pytest.raises(FileFormatError, match=message):
         nearer.load(tmp_path / "map.nearer")
 
@@ -316,20 +245,16 @@ def npy(array, **options):
     return buffer.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "message"),
-    [
-        ("embedding", npy(np.array([{}], dtype=object), allow_pickle=True), "not those that the header says"),
-        ("embedding", npy(np.ones((12, 3))), "not those that the header says"),
-        ("embedding", npy(np.ones((12, 2)))[:-8], "bytes, not those of shape"),
-        ("embedding", npy(np.where(np.eye(12, 2) > 0, np.inf, 1.0)), "rows that are not finite"),
-        ("embedding", b"no array", "is not a complete model"),
-        ("comparisons_index", npy(np.full((200, 3), 1, dtype=np.int32)), "is not a complete model"),
-    ],
-)
+@pytest.mark.parametrize(("name", "data", "message"), [
+    ("embedding", npy(np.array([{}], dtype=object), allow_pickle=True), "cannot be read"),
+    ("embedding", npy(np.ones((12, 3))), "not those of the header"),
+    ("embedding", npy(np.ones((12, 2)))[:-8], "cannot be read"),
+    ("embedding", npy(np.where(np.eye(12, 2) > 0, np.inf, 1.0)), "do not match"),
+    ("comparisons_index", npy(np.full((200, 3), 1, dtype=np.int32)), "is not a complete model"),
+])  # fmt: skip
 def test_a_wrong_array_is_refused(tmp_path, name, data, message):
     saved(tmp_path)
-    rewritten(tmp_path / "map.nearer", lambda members: members.update({f"{name}.npy": data}))
+    rewritten(tmp_path / "map.nearer", **{name: data})
     with pytest.raises(FileFormatError, match=message):
         nearer.load(tmp_path / "map.nearer")
 
@@ -338,17 +263,8 @@ def test_any_zip_tool_can_read_the_arrays(tmp_path):
     before, _ = saved(tmp_path)
     with zipfile.ZipFile(tmp_path / "map.nearer") as archive:
         assert archive.testzip() is None
-        assert json.loads(archive.read("header.json"))["format"] == model_file.FORMAT
         array = np.load(io.BytesIO(archive.read("embedding.npy")), allow_pickle=False)
     np.testing.assert_array_equal(array, before.embedding_)
-
-
-def test_large_arrays_are_written_in_pieces(tmp_path, monkeypatch):
-    before, _ = saved(tmp_path)
-    monkeypatch.setattr("nearer.archive._CHUNK", 100)
-    before.save(tmp_path / "pieces.nearer")
-    assert (tmp_path / "pieces.nearer").read_bytes() == (tmp_path / "map.nearer").read_bytes()
-    np.testing.assert_array_equal(nearer.load(tmp_path / "pieces.nearer").embedding_, before.embedding_)
 
 
 SETS = np.array([[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1], [0, 0, 1]])  # the last is an attention check
@@ -361,21 +277,15 @@ DETAILS = {
 GIVEN = {"participants": PEOPLE, "details": DETAILS, "on_degenerate": "drop"}
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        Comparisons(SETS, **GIVEN),
-        Comparisons.from_odd_one_out(SETS, SETS[:, 2], **GIVEN),
-        Comparisons.from_most_central(SETS, SETS[:, 2], weights=[1, 2, 0.5, 1, 1], on_degenerate="drop"),
-        Comparisons.from_rankings([0, 1, 2], [[1, 2, 3], [3, 2, 0], [0, 2, 1]], **{"on_degenerate": "drop"}),
-        Comparisons.from_answers(SETS[:4], [[3, 1], [0, 2], [2, 2], [0, 0]], participants=[7, 7, 8, 9]),
-        Comparisons.from_quadruplets([[0, 1, 0, 2], [0, 1, 1, 0], [2, 3, 0, 1]], on_degenerate="drop"),
-        Comparisons(SETS[:4], participants=PEOPLE[:4]).concat(
-            Comparisons.from_odd_one_out(SETS[:4], SETS[:4, 2], participants=PEOPLE[:4])
-        ),
-    ],
-    ids=["triplets", "odd-one-out", "most-central", "rankings", "votes", "quadruplets", "two kinds"],
-)
+@pytest.mark.parametrize("data", [
+    Comparisons(SETS, **GIVEN),
+    Comparisons.from_odd_one_out(SETS, SETS[:, 2], **GIVEN),
+    Comparisons.from_most_central(SETS, SETS[:, 2], weights=[1, 2, 0.5, 1, 1], on_degenerate="drop"),
+    Comparisons.from_rankings([0, 1, 2], [[1, 2, 3], [3, 2, 0], [0, 2, 1]], on_degenerate="drop"),
+    Comparisons.from_answers(SETS[:4], [[3, 1], [0, 2], [2, 2], [0, 0]], participants=[7, 7, 8, 9]),
+    Comparisons.from_quadruplets([[0, 1, 0, 2], [0, 1, 1, 0], [2, 3, 0, 1]], on_degenerate="drop"),
+    Comparisons.concat([Comparisons(SETS[:4]), Comparisons.from_odd_one_out(SETS[:4], SETS[:4, 2])]),
+], ids=["triplets", "odd-one-out", "most-central", "rankings", "votes", "quadruplets", "two kinds"])  # fmt: skip
 def test_answers_come_back_with_all_that_is_known_of_them(tmp_path, data):
     model = OrdinalEmbedding(1, random_state=0).fit(data)
     _, after = saved(tmp_path, model)
@@ -385,36 +295,15 @@ def test_answers_come_back_with_all_that_is_known_of_them(tmp_path, data):
     assert after.comparisons_.dropped == data.dropped
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("comparisons_answer", np.full(8, 99, np.int32)),
-        ("comparisons_answer", np.zeros(3, np.int32)),
-        ("answers_participant", np.full(5, 99, np.int32)),
-        ("answers_participant", np.zeros(4, np.int32)),
-        ("answers_correct", np.full(5, 7, np.int8)),
-    ],
-)
+@pytest.mark.parametrize(("name", "values"), [
+    ("comparisons_answer", np.full(8, 99, np.int32)), ("comparisons_answer", np.zeros(3, np.int32)),
+    ("answers_participant", np.full(5, 99, np.int32)), ("answers_participant", np.zeros(4, np.int32)),
+    ("answers_correct", np.full(5, 7, np.int8)),
+])  # fmt: skip
 def test_answers_that_do_not_match_are_refused(tmp_path, name, values):
     data = Comparisons.from_odd_one_out(SETS, SETS[:, 2], participants=PEOPLE, on_degenerate="drop")
     saved(tmp_path, OrdinalEmbedding(1, random_state=0).fit(data))
-
-    def change(members):
-        members[f"{name}.npy"] = npy(values)
-        header = json.loads(members["header.json"])
-        header["arrays"][name] = {"dtype": values.dtype.str, "shape": list(values.shape), "sha256": ""}
-        members["header.json"] = json.dumps(header).encode()
-
-    rewritten(tmp_path / "map.nearer", change)
+    about = {"dtype": values.dtype.str, "shape": list(values.shape)}
+    rewritten(tmp_path / "map.nearer", setting(about, "arrays", name), **{name: npy(values)})
     with pytest.raises(FileFormatError, match=r"map\.nearer"):
         nearer.load(tmp_path / "map.nearer")
-
-
-def test_a_saved_model_keeps_where_it_began(tmp_path):
-    model = OrdinalEmbedding(2, random_state=0).fit(SETS[:4])
-    model.save(tmp_path / "first.nearer")
-    first = load(tmp_path / "first.nearer")
-    model.partial_fit([[0, 2, 3], [1, 3, 0]])
-    model.save(tmp_path / "second.nearer")
-    second = load(tmp_path / "second.nearer")
-    assert second.n_comparisons_at_start_ == first.n_comparisons_at_start_ < len(second.comparisons_)

@@ -17,7 +17,7 @@ import json
 import math
 import os
 import zipfile
-from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import IO, Any
 
 import numpy as np
@@ -38,16 +38,16 @@ def write_archive(file: IO[bytes], kind: str, version: int, header: dict[str, An
     header = {"format": version, "written_by": f"nearer {nearer.__version__}", **header, "arrays": {}}
     for name, array in arrays.items():
         digest = hashlib.sha256()
-        for part in _npy(array):
-            digest.update(part)
+        _write_npy(SimpleNamespace(write=digest.update), array)
         header["arrays"][name] = {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": digest.hexdigest()}
     text = json.dumps(header, indent=1, allow_nan=False, ensure_ascii=False).encode()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.comment = _seal(kind) + b"0" * _DIGITS
-        for name, parts in [(_HEADER, iter([text])), *((f"{name}.npy", _npy(array)) for name, array in arrays.items())]:
-            with archive.open(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), "w", force_zip64=True) as member:
-                for part in parts:
-                    member.write(part)
+        with _member(archive, _HEADER) as member:
+            member.write(text)
+        for name, array in arrays.items():
+            with _member(archive, f"{name}.npy") as member:
+                _write_npy(member, array)
     checksum = _checksum(file, file.tell() - len(archive.comment))
     file.seek(-_DIGITS, os.SEEK_END)
     file.write(checksum)
@@ -73,7 +73,7 @@ def read_archive(file: IO[bytes], kind: str, version: int) -> tuple[dict[str, An
             if sum(info.file_size for info in archive.infolist()) > size:
                 raise FileFormatError("is not a readable archive (its members overlap)")
             return _members(archive, kind, version)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, KeyError) as error:
         raise FileFormatError(f"is not a readable archive ({error})") from error
 
 
@@ -127,11 +127,6 @@ def _checksum(file: IO[bytes], size: int) -> bytes:
 
 
 def _members(archive: zipfile.ZipFile, kind: str, newest: int) -> tuple[dict[str, Any], Arrays]:
-    names = archive.namelist()
-    if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
-        raise FileFormatError(f"holds compressed members, which a {kind} never does")
-    if _HEADER not in names:
-        raise FileFormatError(f"has no {_HEADER}")
     header = json.loads(archive.read(_HEADER))
     version = header["format"]
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
@@ -140,36 +135,28 @@ def _members(archive: zipfile.ZipFile, kind: str, newest: int) -> tuple[dict[str
         writer = f"was written by {header.get('written_by')!s} in format {version}"
         raise FileFormatError(f"{writer}; nearer {nearer.__version__} reads formats up to {newest}: update it")
     listed = header["arrays"]
-    if sorted(names) != sorted([_HEADER, *(f"{name}.npy" for name in listed)]):
+    if sorted(archive.namelist()) != sorted([_HEADER, *(f"{name}.npy" for name in listed)]):
         raise FileFormatError("holds different arrays from those its header lists")
     return header, {name: _array(name, archive.read(f"{name}.npy"), about) for name, about in listed.items()}
 
 
-def _npy(array: np.ndarray) -> Iterator[Any]:
-    buffer = io.BytesIO()
-    np.lib.format.write_array_header_1_0(buffer, np.lib.format.header_data_from_array_1_0(array))
-    yield buffer.getvalue()
-    data = array.reshape(-1).view(np.uint8)
-    for start in range(0, len(data), _CHUNK):
-        yield data[start : start + _CHUNK].data
+def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
+    return archive.open(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), "w", force_zip64=True)
+
+
+def _write_npy(file: Any, array: np.ndarray) -> None:
+    np.lib.format.write_array(file, array, version=(1, 0), allow_pickle=False)
 
 
 def _array(name: str, data: bytes, about: dict[str, Any]) -> np.ndarray:
-    """One array, if it is as the header says; its size is checked before allocation."""
+    """One array, if it is as the header says."""
     if hashlib.sha256(data).hexdigest() != about["sha256"]:
         raise FileFormatError(f"array {name} is damaged: its bytes do not match its checksum")
-    buffer = io.BytesIO(data)
-    if np.lib.format.read_magic(buffer) != (1, 0):
-        raise FileFormatError(f"array {name} is not of NumPy's format 1.0")
     try:
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(buffer)
-    except Exception as error:  # parsed as Python, which can fail in many ways
-        raise FileFormatError(f"array {name} has a header that cannot be read ({error})") from error
-    if dtype.kind not in "biufU" or dtype.str != about["dtype"] or list(shape) != about["shape"] or fortran:
-        raise FileFormatError(f"array {name} has dtype {dtype} and shape {shape}, not those that the header says")
-    rest = memoryview(data)[buffer.tell() :]
-    if math.prod(map(int, shape)) * dtype.itemsize != len(rest):
-        raise FileFormatError(f"array {name} has {len(rest):,} bytes, not those of shape {shape}")
-    array = np.frombuffer(rest, dtype=dtype).reshape(shape).copy()
+        array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+    except Exception as error:  # the header is parsed as Python, which can fail in many ways
+        raise FileFormatError(f"array {name} cannot be read ({error})") from error
+    if array.dtype.kind not in "biufU" or array.dtype.str != about["dtype"] or list(array.shape) != about["shape"]:
+        raise FileFormatError(f"array {name} has dtype {array.dtype}, shape {array.shape}, not those of the header")
     refuse_impossible_text(array)
     return array

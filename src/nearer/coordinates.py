@@ -67,15 +67,17 @@ def read_embedding(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray
     are just 0, 1, ..., n_objects - 1.
     """
     table = read_objects(path)
-    refuse, axes = table.cells.refusal, [table.columns[at].casefold() for at in table.values_at]
+    axes = [name.casefold() for name in table.values]
     wanted = [*"xyz"] if "x" in axes else [f"x{axis + 1}" for axis in range(len(axes))]
     order = [axes.index(axis) for axis in wanted[: len(axes)] if axis in axes]
     if table.names_at is None or not axes or len(order) < len(axes):
-        raise refuse(f"got the columns {listed(map(repr, table.columns))}, expected label, x1, x2, ... and no others")
+        raise table.refusal(
+            f"got the columns {listed(map(repr, table.rows[0]))}, expected label, x1, x2, ... and no others"
+        )
     X = table.numbers(empty=True)[:, order]
     half = np.isnan(X).any(axis=1) & ~np.isnan(X).all(axis=1)
     if half.any():
         row = int(np.argmax(half))
-        raise refuse(f"got {X[row].tolist()}, expected numbers, or empty cells alone for no position", row + 1)
+        raise table.refusal(f"got {X[row].tolist()}, expected numbers, or empty cells alone for no position", row + 1)
     is_count = table.labels.tolist() == [str(row) for row in range(len(X))]
     return X, None if is_count else table.labels

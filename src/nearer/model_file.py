@@ -35,6 +35,7 @@ __all__ = ["FORMAT", "SavedModel", "read_model", "reading", "save_model"]
 FORMAT = 2
 _KIND = "model"
 _HOMES = ("nearer.estimator", "nearer.shortcuts")  # of the classes that are saved
+_CODED = ("kind", "participant", "chosen_by")  # what is known of answers as codes of names
 _OF_RESULT: dict[str, Any] = {"n_iter": int, "n_gradients": int, "converged": bool, "message": str}
 
 # Nothing but these is ever made from a name in a file.
@@ -65,16 +66,22 @@ def save_model(
     """Write a fitted estimator to a file: `OrdinalEmbedding.save`."""
     if not hasattr(estimator, "embedding_"):
         raise ValueError("save: the estimator is not fitted")
+    if type(estimator).__module__ not in _HOMES:
+        raise ValueError(f"save: got {type(estimator).__name__}, expected an estimator of nearer, not a subclass")
     check_bool(with_comparisons, "with_comparisons")
     feature_map = getattr(estimator, "feature_map_", None) if feature_map is None else feature_map
+    parameters = estimator.get_params(deep=False)
+    lost = ["callbacks"] if parameters.pop("callbacks") is not None else []
+    if isinstance(parameters["random_state"], (np.random.Generator, np.random.RandomState)):
+        parameters["random_state"] = None
+        lost.append("the state of random_state")
     arrays: Arrays = {}
     header = {
-        "estimator": _encode_estimator(estimator, arrays, with_comparisons),
+        "estimator": _encode_estimator(estimator, parameters, arrays, with_comparisons),
         "feature_map": None if feature_map is None else _encode_feature_map(feature_map, arrays),
     }
-    if estimator.callbacks is not None:
-        message = "save: callbacks cannot be written to a file and are left out"
-        warnings.warn(message, ReproducibilityWarning, stacklevel=3)
+    for what in lost:
+        warnings.warn(f"save: {what} cannot be written to a file", ReproducibilityWarning, stacklevel=3)
     with atomic_write(path, force) as file:
         write_archive(file, _KIND, FORMAT, header, arrays)
 
@@ -98,39 +105,32 @@ def read_model(path: Path) -> SavedModel:
         header, arrays = read_archive(file, _KIND, FORMAT)
     about, labels, comparisons = header["estimator"], arrays.get("labels"), None
     embedding, placed = arrays["embedding"], arrays["result_embedding"]
-    known = np.isfinite(embedding).all(axis=1)
-    loss = _decode_value(about["loss"], arrays)
-    _require(isinstance(loss, Loss), "the loss is missing")
-    _require(embedding.ndim == 2 and embedding.dtype == np.float64, "the embedding is not a matrix of numbers")
-    _require(bool((np.isnan(embedding).all(axis=1) | known).all()), "the embedding has rows that are not finite")
-    _require(placed.shape == (int(known.sum()), embedding.shape[1]), "the two forms of the embedding do not match")
-    _require(labels is None or labels.shape == (len(embedding),), "there is not one label for each object")
+    known, loss = np.isfinite(embedding).all(axis=1), _decode_value(about["loss"], arrays)
     if about["comparisons"] is not None:
         comparisons = _decode_comparisons(about["comparisons"], labels, arrays)
-        _require(comparisons.n_objects == len(embedding), "the comparisons are not over the objects of the map")
-    objective = float(from_json(about["objective"], arrays))
+    _require(
+        isinstance(loss, Loss)
+        and embedding.ndim == 2 and embedding.dtype == np.float64
+        and bool((np.isnan(embedding).all(axis=1) | known).all())
+        and placed.shape == (int(known.sum()), embedding.shape[1])
+        and (labels is None or labels.shape == (len(embedding),))
+        and (comparisons is None or comparisons.n_objects == len(embedding)),
+        "the loss is missing, or the parts of the map do not match each other",
+    )  # fmt: skip
     known_of = {name: kind(about[name]) for name, kind in _OF_RESULT.items()}
+    result = Result(placed, float(from_json(about["objective"], arrays)), history=_decode_history(arrays), **known_of)
     return SavedModel(
-        class_name=about["class"],
-        parameters=_decode_each(about["parameters"], arrays),
-        embedding=embedding,
-        labels=labels,
-        loss=loss,
-        result=Result(placed, objective, history=_decode_history(arrays), **known_of),
-        n_features_in=int(about["n_features_in"]),
-        n_comparisons_at_start=int(about["n_comparisons_at_start"]),
-        reliability=_decode_reliability(arrays),
-        comparisons=comparisons,
-        feature_map=None if header["feature_map"] is None else _decode_feature_map(header["feature_map"], arrays),
-    )
+        about["class"], _decode_each(about["parameters"], arrays), embedding, labels, loss, result,
+        int(about["n_features_in"]), int(about["n_comparisons_at_start"]), _decode_reliability(arrays), comparisons,
+        None if header["feature_map"] is None else _decode_feature_map(header["feature_map"], arrays),
+    )  # fmt: skip
 
 
-def _encode_estimator(estimator: Any, arrays: Arrays, with_comparisons: bool) -> dict[str, Any]:
+def _encode_estimator(
+    estimator: Any, parameters: dict[str, Any], arrays: Arrays, with_comparisons: bool
+) -> dict[str, Any]:
     """Parameters and scalar results as JSON; arrays are added to `arrays`."""
-    if type(estimator).__module__ not in _HOMES:
-        raise ValueError(f"save: got {type(estimator).__name__}, expected an estimator of nearer, not a subclass")
-    result, parameters = estimator.result_, estimator.get_params(deep=False)
-    del parameters["callbacks"]
+    result = estimator.result_
     found = {"embedding": estimator.embedding_, "result_embedding": result.embedding, "labels": estimator.labels_}
     _put(arrays, "", found)
     for name, column in result.history.to_dict().items():
@@ -163,32 +163,25 @@ def _encode_estimator(estimator: Any, arrays: Arrays, with_comparisons: bool) ->
 
 def _decode_comparisons(about: dict[str, Any], labels: np.ndarray | None, arrays: Arrays) -> Comparisons:
     """Comparisons and the answers they come from; in format 1 every comparison is an answer of its own."""
-    known: dict[str, Any] = {}
-    if "n_answers" not in about:
-        known["participants"] = _decode_coded(arrays, "comparisons_person", "comparisons_people")
-        if known["participants"] is None:
-            known["participants"] = arrays.get("comparisons_participants")  # version 0.1.0 wrote a name for every row
-        known["details"] = {name: arrays.get(f"comparisons_{name}") for name in DETAILS}
-        known["details"]["chosen_by"] = _decode_coded(arrays, "comparisons_chosen_by", "comparisons_ways")
-    data = Comparisons(
-        arrays["comparisons_index"], int(about["n_objects"]), arrays.get("comparisons_weights"), labels, **known
-    )
     dropped = {str(reason): int(count) for reason, count in about["dropped"].items()}
-    if known:
-        return data.replaced(dropped=dropped)
-    n, answer = int(about["n_answers"]), arrays.get("comparisons_answer")
-    inside = n == len(data) if answer is None else answer.dtype == np.int32 and answer.shape == (len(data),)
-    if answer is not None and answer.size:
-        inside = inside and answer.min() >= 0 and answer.max() < n
-    _require(inside, "the comparisons do not match their answers")
-    coded: dict[str, Any] = {
-        name: _decode_coded(arrays, f"answers_{name}", f"answers_{name}_names")
-        for name in ("kind", "participant", "chosen_by")
-    }
+    made = arrays["comparisons_index"], int(about["n_objects"]), arrays.get("comparisons_weights"), labels
+    if "n_answers" not in about:
+        people: Any = _decode_coded(arrays, "comparisons_person", "comparisons_people")
+        details: dict[str, Any] = {name: arrays.get(f"comparisons_{name}") for name in DETAILS}
+        details["chosen_by"] = _decode_coded(arrays, "comparisons_chosen_by", "comparisons_ways")
+        # version 0.1.0 wrote a name for every row
+        people = arrays.get("comparisons_participants") if people is None else people
+        return Comparisons(*made, participants=people, details=details).replaced(dropped=dropped)
+    data, n, answer = Comparisons(*made), int(about["n_answers"]), arrays.get("comparisons_answer")
+    coded: dict[str, Any] = {name: _decode_coded(arrays, f"answers_{name}", f"answers_{name}_names") for name in _CODED}
     kind = coded.pop("kind") or about["kind"]
-    kinds = {kind} if isinstance(kind, str) else {*kind.names}
-    _require(kinds <= {*KINDS}, "holds answers of unknown kinds")
-    _require(all(one is None or len(one) == n for one in coded.values()), "the columns of the answers differ in length")
+    _require(
+        ({kind} if isinstance(kind, str) else {*kind.names}) <= {*KINDS}
+        and all(one is None or len(one) == n for one in coded.values())
+        and (n == len(data) if answer is None else answer.dtype == np.int32 and answer.shape == (len(data),))
+        and (answer is None or not answer.size or 0 <= answer.min() <= answer.max() < n),
+        "the comparisons do not match their answers",
+    )
     plain = check_details({name: arrays.get(f"answers_{name}") for name in ("votes", *DETAILS[:-1])}, n)
     return data.replaced(answers=Answers(kind, n, **coded, **plain), answer=answer, dropped=dropped)
 
@@ -242,10 +235,7 @@ def _put(arrays: Arrays, prefix: str, found: Mapping[str, np.ndarray | None]) ->
 
 
 def _encode_each(values: Mapping[str, Any], arrays: Arrays, within: str = "") -> dict[str, Any]:
-    encoded = {}
-    for name, value in values.items():  # a comprehension would be one more frame between a warning and its cause
-        encoded[str(name)] = _encode_value(f"{within}{name}", value, arrays)
-    return encoded
+    return {str(name): _encode_value(f"{within}{name}", value, arrays) for name, value in values.items()}
 
 
 def _encode_value(name: str, value: Any, arrays: Arrays) -> Any:
@@ -262,10 +252,6 @@ def _encode_value(name: str, value: Any, arrays: Arrays) -> Any:
     if isinstance(value, (np.ndarray, list, tuple)) and np.asarray(value).dtype.kind in "bif":
         arrays[f"parameter_{name}"] = little_endian(np.asarray(value))
         return {"array": f"parameter_{name}"}
-    if isinstance(value, (np.random.Generator, np.random.RandomState)):
-        message = f"save: the state of {name} is not kept; loaded, it is None"
-        warnings.warn(message, ReproducibilityWarning, stacklevel=6)
-        return None
     raise ValueError(f"save: {name} is {value!r}, which cannot be written to a file")
 
 
@@ -292,13 +278,11 @@ def _decode_value(value: Any, arrays: Arrays) -> Any:
 def _decode_history(arrays: Arrays) -> History:
     columns: dict[str, list[Any]] = {}
     for field in fields(HistoryRow):
-        whole, name = field.type == "int", f"history_{field.name}"
-        if name not in arrays and field.default is None:
-            continue  # a column that older versions did not have
-        values = arrays[name].tolist()
-        columns[field.name] = [None if math.isnan(value) else int(value) if whole else value for value in values]
-    _require(len({len(column) for column in columns.values()}) == 1, "the columns of the history differ in length")
-    return History(HistoryRow(**dict(zip(columns, row))) for row in zip(*columns.values()))
+        name = f"history_{field.name}"
+        if name in arrays or field.default is not None:  # None: a column that older versions did not have
+            values, kind = arrays[name].tolist(), int if field.type == "int" else float
+            columns[field.name] = [None if math.isnan(value) else kind(value) for value in values]
+    return History(HistoryRow(**dict(zip(columns, row))) for row in zip(*columns.values(), strict=True))
 
 
 def _decode_coded(arrays: Arrays, codes_in: str, names_in: str) -> Coded | None:
@@ -306,8 +290,7 @@ def _decode_coded(arrays: Arrays, codes_in: str, names_in: str) -> Coded | None:
         return None
     codes, names = arrays[codes_in], arrays[names_in]
     inside = not codes.size or 0 <= codes.min() <= codes.max() < len(names)
-    known = codes.dtype == np.int32 and codes.ndim == 1 and inside
-    _require(known, "the codes of participants, strategies or kinds do not match their names")
+    _require(codes.dtype == np.int32 and codes.ndim == 1 and inside, "codes do not match their names")
     return Coded(codes, names.astype(object) if names.dtype.kind == "U" else names)
 
 
@@ -316,7 +299,6 @@ def _decode_reliability(arrays: Arrays) -> Reliability | None:
     if not all(f"reliability_{name}" in arrays for name in names):
         return None
     found = {name: arrays[f"reliability_{name}"] for name in names}
-    _require(len({values.shape for values in found.values()}) == 1, "the reliability of people is not one for each")
     if found["participants"].dtype.kind == "U":
         found["participants"] = found["participants"].astype(object)
     return Reliability(**found)

@@ -35,9 +35,7 @@ class Source:
     labels: np.ndarray | None
     n_columns: int  # 3 (triplets) or 4 (quadruplets)
 
-    def objective(
-        self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1
-    ) -> contextlib.AbstractContextManager[Any]:
+    def objective(self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1) -> Any:
         """The objective, within a ``with`` block; refused if a fit with this number of starts needs too much memory."""
         raise NotImplementedError
 
@@ -52,9 +50,7 @@ class MemorySource(Source):
         self.rows, self.n_columns = np.flatnonzero(comparisons.seen), comparisons.index.shape[1]
 
     @contextlib.contextmanager
-    def objective(
-        self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1
-    ) -> Iterator[LocalObjective]:
+    def objective(self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1) -> Iterator[Any]:
         assert self.comparisons is not None
         data, n_objects = self.comparisons, len(self.seen)
         _check_memory(n_objects, min(n_objects, data.index.size), n_starts, n_components)
@@ -73,9 +69,7 @@ class FileSource(Source):
         self.path, self.n_objects = path, n_objects
 
     @contextlib.contextmanager
-    def objective(
-        self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1
-    ) -> Iterator[StreamedObjective]:
+    def objective(self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1) -> Iterator[Any]:
         blocks = open_blocks(self.path, n_objects=self.n_objects).without_participants()
         self.rows, self.seen = np.arange(blocks.n_objects), blocks.seen
         self.labels, self.n_columns = blocks.labels, blocks.n_columns

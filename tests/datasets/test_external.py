@@ -27,13 +27,7 @@ def test_materials_by_hand(tmp_path):
     )
     data = datasets.load_materials(tmp_path)
     rows = {tuple(data.labels[row]): weight for row, weight in zip(data.index, data.weights)}
-    assert rows == {
-        ("x", "y", "z"): 3,
-        ("x", "z", "y"): 1,
-        ("y", "x", "z"): 2,
-        ("y", "z", "x"): 2,
-        ("z", "y", "x"): 4,
-    }
+    assert rows == {tuple("xyz"): 3, tuple("xzy"): 1, tuple("yxz"): 2, tuple("yzx"): 2, tuple("zyx"): 4}
     assert data.answers.votes.tolist() == data.weights.tolist()
     assert data.n_answers == 12
 
@@ -52,19 +46,9 @@ def test_folder_from_the_environment(tmp_path, monkeypatch):
 @pytest.mark.parametrize("load", [datasets.load_music, datasets.load_materials, datasets.load_music_genres])
 def test_missing_folder_and_file(tmp_path, monkeypatch, load):
     monkeypatch.delenv("NEARER_DATA", raising=False)
-    with pytest.raises(FileNotFoundError, match="environment variable NEARER_DATA"):
-        load()
-    with pytest.raises(FileNotFoundError, match=r"no such file; set the argument folder"):
-        load(tmp_path)
-    monkeypatch.setenv("NEARER_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"no such file; set the environment variable NEARER_DATA"):
-        load()
-
-
-def test_artist_listed_twice(tmp_path):
-    (tmp_path / "music_genres.csv").write_text("artist,genres\na,soul\na,funk\n")
-    with pytest.raises(ValueError, match="artist a is listed twice"):
-        datasets.load_music_genres(tmp_path)
+    for folder in (None, tmp_path):
+        with pytest.raises(FileNotFoundError, match=r"csv: no such file.*NEARER_DATA"):
+            load(folder)
 
 
 @real

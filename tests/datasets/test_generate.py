@@ -14,7 +14,7 @@ def question_set(data):
     return {(a, *sorted((b, c))) for a, b, c in data.index.tolist()}
 
 
-@pytest.mark.parametrize("n", [3, 4, 7])
+@pytest.mark.parametrize("n", [3, 7])
 def test_question_numbers_cover_every_question_once(n):
     total = _n_questions(n)
     rows = _questions(np.arange(total), n)
@@ -78,11 +78,8 @@ def test_ties_are_left_out_and_counted():
     ("arguments", "message"),
     [
         ({"n_train": 0}, "n_train: got 0, expected at least 1"),
-        ({"n_test": 0}, "n_test: got 0, expected at least 1"),
-        ({"n_train": 12}, "at most 12 together"),
         ({"n_train": 10, "n_test": 3}, "at most 12 together"),
         ({"points": [[0.0], [1.0]]}, r"points: got shape \(2, 1\)"),
-        ({"points": [[0.0], [1.0], [np.nan]]}, "finite"),
         ({"points": np.zeros((4, 2))}, "all distances asked about are equal"),
         ({"points": np.zeros((3_000_000, 1))}, "got 3,000,000 rows, more than"),
         ({"noise": 1.5}, "got 1.5"),
@@ -92,9 +89,3 @@ def test_bad_arguments(arguments, message):
     points = [[0.0], [1.0], [3.0], [7.0]]
     with pytest.raises(ValueError, match=message):
         datasets.make_comparisons(**{"points": points, "n_train": 10, "n_test": None, **arguments})
-
-
-def test_points_arguments():
-    with pytest.raises(ValueError, match="scale: got 0, expected a positive number"):
-        datasets.make_points(10, 2, scale=0)
-    assert np.std(datasets.make_points(2000, 3, scale=4.0, random_state=1)) == pytest.approx(4, rel=0.05)

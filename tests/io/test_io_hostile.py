@@ -16,52 +16,9 @@ import scipy.io
 from nearer import OrdinalEmbedding, load
 from nearer.coordinates import read_embedding
 from nearer.io import FileFormatError, open_blocks, read_comparisons, sandbox
-from nearer.io.sandbox import read_sheets
 
 T = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3], [2, 3, 0]])
 COLUMNS = dict(zip(("anchor", "near", "far"), T.T))
-
-
-def _damaged(data, n_files, seed=0):
-    """Copies of a file with bytes changed, cut short, or parts doubled."""
-    rng = np.random.default_rng(seed)
-    for number in range(n_files):
-        copy = bytearray(data)
-        for place in rng.integers(0, len(copy), 1 + number % 5):
-            copy[place] = rng.integers(256)
-        if number % 4 == 1:
-            copy = copy[: rng.integers(1, len(copy))]
-        if number % 4 == 2:
-            start, stop = sorted(rng.integers(0, len(copy), 2))
-            copy[start:start] = copy[start:stop]
-        yield bytes(copy)
-
-
-def _reads_or_refuses(path):
-    try:
-        read_comparisons(path)
-    except FileFormatError as error:
-        assert str(path) in str(error)  # noqa: PT017
-        return False
-    return True
-
-
-@pytest.mark.filterwarnings("ignore:invalid escape sequence")  # NumPy reads a damaged header as Python
-@pytest.mark.parametrize("name", ["a.npz", "a.npy", "packed.npz"])
-def test_damaged_numpy_files(tmp_path, name):
-    path = tmp_path / name
-    if name == "a.npy":
-        np.save(path, T)
-    else:
-        save = np.savez_compressed if "packed" in name else np.savez
-        save(path, **COLUMNS, labels=np.array(list("abcd")), n_objects=4)
-    whole = path.read_bytes()
-    assert _reads_or_refuses(path)
-    outcomes = []
-    for data in _damaged(whole, 300):
-        path.write_bytes(data)
-        outcomes.append(_reads_or_refuses(path))
-    assert not all(outcomes)
 
 
 def test_an_archive_larger_than_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
@@ -101,17 +58,10 @@ def test_pickled_arrays_are_not_loaded(tmp_path, monkeypatch):
     assert not Path("trapped").exists()
 
 
-@pytest.mark.parametrize("depth", [60, 200_000])
-@pytest.mark.parametrize("name", ["t.json", "t.jsonl"])
-def test_deep_json_is_refused(tmp_path, name, depth):
-    (tmp_path / name).write_text("[" * depth + "]" * depth + "\n")
-    with pytest.raises(FileFormatError, match=name):
-        read_comparisons(tmp_path / name)
-
-
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
+        ("t.json", "[" * 60 + "]" * 60, ""), ("t.jsonl", "[" * 200_000 + "]" * 200_000, ""),
         ("t.json", "", "empty"), ("t.json", "[]", "empty"), ("t.json", "{}", "column"), ("t.json", "3", "3"),
         ("t.json", '{"a": 1}', "a"), ("t.json", '[{"a": 1}, 5]', "row 2"), ("t.json", "[[0, 1, 2], [0, 1]]", "row 2"),
         ("t.json", '{"anchor": ["x"],\n "near" ["y"]}', "line 2"), ("t.json", '{"a": [1], "a": [2]}', "a, a|'a'"),
@@ -144,40 +94,19 @@ def test_a_zip_must_hold_one_table(tmp_path):
     assert not Path("/tmp/inside.csv").exists()
 
 
-def _cells(path, **options):
-    names = np.array(["aa", "bb", "cc", "dd"], dtype=object)
-    columns = {name: column + 0.0 for name, column in COLUMNS.items()}
-    scipy.io.savemat(path, columns | {"labels": names, "n_objects": 4}, **options)
-    return path.read_bytes()
-
-
-@pytest.mark.slow
-def test_damaged_matlab_files(tmp_path):
-    path = tmp_path / "t.mat"
-    whole = _cells(path)
-    assert _reads_or_refuses(path)
-    for data in _damaged(whole, 8):  # each read by a process of its own
-        path.write_bytes(data)
-        _reads_or_refuses(path)
-
-
-def test_a_crash_of_the_reader_is_an_error_of_the_file(tmp_path, monkeypatch):
-    _cells(tmp_path / "t.mat")
-    monkeypatch.setattr(sandbox, "_CHILD", "import os; os.abort()")
-    with pytest.raises(FileFormatError, match=r"t\.mat: is not a readable MATLAB file: it crashes the reader"):
+@pytest.mark.parametrize(("child", "why"), [
+    ("import os; os.abort()", "is not a readable MATLAB file: it crashes the reader"),
+    ("import time; time.sleep(60)", r"still reading after 0\.2 s"),
+])  # fmt: skip
+def test_a_reader_that_crashes_or_never_ends_is_an_error_of_the_file(tmp_path, monkeypatch, child, why):
+    scipy.io.savemat(tmp_path / "t.mat", COLUMNS)
+    monkeypatch.setattr(sandbox, "_CHILD", child)
+    monkeypatch.setattr(sandbox, "_SECONDS", 60 if "crash" in why else 0.2)
+    with pytest.raises(FileFormatError, match=rf"t\.mat: .*{why}"):
         read_comparisons(tmp_path / "t.mat")
 
 
-def test_a_reader_without_end_is_stopped(tmp_path, monkeypatch):
-    _cells(tmp_path / "t.mat")
-    monkeypatch.setattr(sandbox, "_CHILD", "import time; time.sleep(60)")
-    monkeypatch.setattr(sandbox, "_SECONDS", 0.2)
-    with pytest.raises(FileFormatError, match=r"t\.mat.* 0\.2 s"):
-        read_comparisons(tmp_path / "t.mat")
-
-
-@pytest.mark.parametrize("corner", ["XFD1048576", "C3"])
-def test_a_cell_far_out_does_not_end_the_process(tmp_path, corner):
+def test_a_cell_far_out_does_not_end_the_process(tmp_path):
     """The reader makes a table of all cells up to it, which no memory holds."""
     openpyxl = pytest.importorskip("openpyxl")
     pytest.importorskip("python_calamine")
@@ -185,31 +114,13 @@ def test_a_cell_far_out_does_not_end_the_process(tmp_path, corner):
     for row in (["anchor", "near", "far"], ["a", "b", "c"], ["b", "a", "c"]):
         book.active.append(row)
     book.save(tmp_path / "good.xlsx")
-    row = corner.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    assert len(read_comparisons(tmp_path / "good.xlsx").comparisons) == 2
     with zipfile.ZipFile(tmp_path / "good.xlsx") as good, zipfile.ZipFile(tmp_path / "t.xlsx", "w") as made:
         for name in good.namelist():
-            text = good.read(name).replace(b'r="C3"', f'r="{corner}"'.encode())
-            made.writestr(name, text.replace(b'<row r="3"', f'<row r="{row}"'.encode()))
-    if corner == "C3":
-        _, rows = read_sheets(str(tmp_path / "t.xlsx"))["Sheet"]
-        assert rows == [["anchor", "near", "far"], ["a", "b", "c"], ["b", "a", "c"]]
-    else:
-        with pytest.raises(FileFormatError, match=r"t\.xlsx: is not a readable spreadsheet"):
-            read_comparisons(tmp_path / "t.xlsx")
-
-
-@pytest.mark.slow
-def test_damaged_spreadsheets(tmp_path):
-    openpyxl = pytest.importorskip("openpyxl")
-    pytest.importorskip("python_calamine")
-    path = tmp_path / "t.xlsx"
-    book = openpyxl.Workbook()
-    for row in (["anchor", "near", "far"], ["a", "b", 1.5], ["b", 2, "c"]):
-        book.active.append(row)
-    book.save(path)
-    for data in _damaged(path.read_bytes(), 12):
-        path.write_bytes(data)
-        _reads_or_refuses(path)
+            text = good.read(name).replace(b'r="C3"', b'r="XFD1048576"').replace(b'<row r="3"', b'<row r="1048576"')
+            made.writestr(name, text)
+    with pytest.raises(FileFormatError, match=r"t\.xlsx: is not a readable spreadsheet"):
+        read_comparisons(tmp_path / "t.xlsx")
 
 
 def _refuses_what_is_no_file(fifo):

@@ -52,25 +52,11 @@ def test_a_delimiter_that_is_said(save, given):
     assert said(save(table(mark)), delimiter=given) == ROWS
 
 
-@pytest.mark.parametrize("wrong", ["", "\n", '"', "ab", "colon"])
-def test_what_is_no_delimiter_is_refused(save, wrong):
-    with pytest.raises(ValueError, match=r"^delimiter: got"):
-        read_comparisons(save(table()), delimiter=wrong)
-
-
 def test_a_file_that_splits_in_two_ways_is_refused(save):
     path = save("anchor;x,near;y,far;z\na;1,b;2,c;3\n")
     with pytest.raises(FileFormatError, match="comma and by semicolon"):
         read_comparisons(path)
     assert said(path, Layout(anchor="anchor;x", near="near;y", far="far;z"), delimiter=",") == [("a;1", "b;2", "c;3")]
-
-
-@pytest.mark.parametrize("line", ["sep=;", "SEP=;", '"sep=;"', "sep=;;;"])
-def test_the_line_by_which_excel_declares_a_delimiter(save, line):
-    path = save(f"{line}\n{table(';')}")
-    assert said(path) == ROWS
-    with pytest.raises(FileFormatError, match="line 3"):
-        read_comparisons(save(f"{line}\nanchor;near;far\na;b\n"))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
@@ -117,12 +103,6 @@ def test_quoted_cells_with_everything_inside(save):
         read_comparisons(save('anchor,near,far\na, "b",c\n'))
 
 
-@pytest.mark.parametrize("cell", ['"a"x', '"a"b"'])
-def test_text_after_a_closing_quotation_mark_is_refused(save, cell):
-    with pytest.raises(FileFormatError, match="line 2"):
-        read_comparisons(save(f"anchor,near,far\n{cell},b,c\n"))
-
-
 def test_blanks_around_cells(save):
     result = read_comparisons(save("anchor, near, far\noboe, flute, drum\ngong, harp, oboe\n"))
     assert result.comparisons.labels.tolist() == ["drum", "flute", "gong", "harp", "oboe"]
@@ -135,7 +115,6 @@ def test_headers_of_other_programs(save):
         read_comparisons(save("anchor,near,far\n1,oboe,flute,drum\n2,gong,harp,oboe\n"))
     assert said(save("# anchor near far\noboe flute drum\n")) == ROWS[:1]  # numpy.savetxt
     assert said(save("anchor,near,far,\noboe,flute,drum,\n")) == ROWS[:1]  # PsychoPy
-    assert said(save("anchor,near,far\noboe,flute,drum,\ngong,harp,oboe,\n")) == ROWS[:2]
     assert said(save(table() + "END OF FILE\n")) == ROWS  # Gorilla
     assert said(save("\n\nanchor,near,far\n\noboe,flute,drum\n,,\n")) == ROWS[:1]
 
@@ -169,26 +148,15 @@ def test_lines_are_counted_as_an_editor_does(save):
         ("anchor,near,far\n" + "a,b,c\n" * 9 + "d,e\nf,g,h,i\n", "line 11"),
         ("anchor,near,far\na,b,c\nd;e;f\n", "line 3"),
         ('anchor,near,far\na,b,c\n"d,e,f\n' + "g,h,i\n" * 30, "line 3"),
-        (b"anchor,near,far\na,b\0,c\n", "binary"), (b"\x89PNG\r\n", ""), (b"%PDF-1.4", ""),
+        (b"anchor,near,far\na,b\0,c\n", "binary"), ('anchor,near,far\n"a"x,b,c\n', "line 2"),
+        (b"\x89PNG\r\n", ""), (b"%PDF-1.4", ""),
         (b"PK\x03\x04 no archive", ""), ("anchor,near,far\n" + "a" * (text.HEAD_BYTES + 9), "rows"),
-        (",".join(map(str, range(text.MOST_COLUMNS + 1))) + "\n1\n", "columns"),
     ],
     ids=lambda given: str(given)[:20],
 )  # fmt: skip
 def test_files_that_are_no_tables_are_refused(save, content, reason):
     with pytest.raises(FileFormatError, match=rf"t\.csv.*{reason}"):
         read_comparisons(save(content))
-
-
-def test_binary_data_below_the_first_look_is_refused(save):
-    rows = table(rows=ROWS * (text.HEAD_BYTES // 20)).encode()
-    with pytest.raises(FileFormatError, match="NUL"):
-        read_comparisons(save(rows + b"a,b\0,c\n"))
-
-
-def test_a_cell_longer_than_python_takes_by_itself(save):
-    long = "x" * 200_000
-    assert said(save(f'anchor,near,far,note\n"{long}",b,c,"{long}"\n')) == [(long, "b", "c")]
 
 
 def test_a_file_that_is_not_there(save, tmp_path):

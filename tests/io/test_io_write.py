@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nearer.coordinates import read_embedding, write_embedding
 from nearer.data import Comparisons, FileFormatError
-from nearer.io import atomic_write, read_comparisons, write_comparisons
+from nearer.io import atomic_write, read_comparisons, write, write_comparisons
 from nearer.io.text import guard, unguard
 
 HOSTILE = [
@@ -23,6 +23,8 @@ HOSTILE = [
 ]  # fmt: skip
 T = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3], [2, 3, 0], [0, 3, 1]])
 Q = np.array([[0, 1, 2, 3], [3, 1, 0, 2], [1, 2, 0, 3], [0, 3, 1, 2]])
+ROLLED = np.stack([np.roll(np.arange(len(HOSTILE)), shift) for shift in range(3)], axis=1)
+HOSTILE_ROWS = Comparisons.from_triplets(ROLLED, labels=sorted(HOSTILE), participants=np.array(HOSTILE))
 ENDINGS = [".csv", ".tsv", ".jsonl", ".parquet", ".npz"]
 
 # Text that a CSV file can carry: no NUL, no lone surrogate; not blank, as labels must not be.
@@ -32,6 +34,11 @@ label = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 # Names are compared in one Unicode form.
 composed = label.map(lambda name: unicodedata.normalize("NFC", name)).filter(str.strip)
 labels_of_objects = st.lists(composed, min_size=3, max_size=9, unique_by=str.strip)
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch):
+    monkeypatch.setattr(write, "_BLOCK", 2)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -86,14 +93,9 @@ def test_answers_of_every_kind_round_trip(tmp_path, ending, kind):
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("order", [0, 7])
-def test_hostile_labels_round_trip(tmp_path, ending, order):
-    names = sorted(HOSTILE)
-    rows = np.stack([np.roll(np.arange(len(names)), shift + order) for shift in range(3)], axis=1)
-    comparisons = Comparisons.from_triplets(rows, labels=names, participants=np.array(HOSTILE))
-    path = tmp_path / f"c{ending}"
-    write_comparisons(path, comparisons)
-    assert read_comparisons(path).comparisons == comparisons
+def test_hostile_labels_round_trip(tmp_path, ending):
+    write_comparisons(tmp_path / f"c{ending}", HOSTILE_ROWS)
+    assert read_comparisons(tmp_path / f"c{ending}").comparisons == HOSTILE_ROWS
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -113,54 +115,24 @@ def test_any_labels_round_trip(tmp_path, names, ending, data):
     assert spelled.tolist() == expected.tolist()
 
 
-def test_parquet_and_npz_keep_order_and_unseen_objects(tmp_path, caplog):
-    comparisons = Comparisons.from_triplets(T, labels=["dog", "ant", "cat", "bee", "emu"])
-    numbered = Comparisons.from_triplets(T, n_objects=9)
+@pytest.mark.parametrize("names", ["dog ant cat bee emu", "1 2 3 4", "1 10 2 30", "0 1 2 3", None])
+def test_parquet_and_npz_keep_labels_their_order_and_unseen_objects(tmp_path, caplog, names):
+    comparisons = Comparisons(T, labels=names.split()) if names else Comparisons(T, n_objects=9)
     for ending in (".parquet", ".npz"):
-        for spot, each in enumerate((comparisons, numbered)):
-            write_comparisons(tmp_path / f"{spot}{ending}", each)
-            assert read_comparisons(tmp_path / f"{spot}{ending}").comparisons == each
-    assert not caplog.records
-    write_comparisons(tmp_path / "c.csv", comparisons)
-    assert "1 object in no comparison cannot be kept in this format" in caplog.text
-
-
-def test_digits_as_labels_stay_labels_where_labels_are_kept(tmp_path):
-    comparisons = Comparisons.from_triplets(T, labels=["0", "1", "2", "3"])
-    for ending in ENDINGS:
-        write_comparisons(tmp_path / f"c{ending}", comparisons)
-        again = read_comparisons(tmp_path / f"c{ending}").comparisons
-        # Elsewhere texts 0 to n - 1 are the numbers of the objects.
-        kept = ending in (".parquet", ".npz")
-        assert again == (comparisons if kept else Comparisons.from_triplets(T))
-
-
-@pytest.mark.parametrize("ending", [".parquet", ".npz"])
-@pytest.mark.parametrize("names", [["1", "2", "3", "4"], ["1", "10", "2", "30"], ["3", "0", "1", "2"]])
-def test_labels_that_are_other_numbers_round_trip(tmp_path, ending, names):
-    comparisons = Comparisons.from_triplets(T, labels=names)
-    write_comparisons(tmp_path / f"n{ending}", comparisons)
-    assert read_comparisons(tmp_path / f"n{ending}").comparisons == comparisons
-
-
-def test_many_rows_are_written_in_blocks(tmp_path, monkeypatch):
-    from nearer.io import write
-
-    monkeypatch.setattr(write, "_BLOCK", 7)
-    rng = np.random.default_rng(0)
-    rows = np.array([rng.permutation(20)[:3] for _ in range(100)])
-    comparisons = Comparisons.from_triplets(rows, n_objects=20, weights=rng.random(100))
-    for ending in (".csv", ".jsonl"):
         write_comparisons(tmp_path / f"c{ending}", comparisons)
         assert read_comparisons(tmp_path / f"c{ending}").comparisons == comparisons
+    assert not caplog.records
+    if comparisons.n_objects > 4:
+        write_comparisons(tmp_path / "c.csv", comparisons)
+        assert "in no comparison cannot be kept in this format" in caplog.text
+    if names == "0 1 2 3":  # elsewhere texts 0 to n - 1 are the numbers of the objects
+        write_comparisons(tmp_path / "c.csv", comparisons)
+        assert read_comparisons(tmp_path / "c.csv").comparisons == Comparisons(T)
 
 
 def test_csv_cells_are_safe_in_a_spreadsheet(tmp_path):
-    names = sorted(HOSTILE)
-    rows = np.stack([np.roll(np.arange(len(names)), shift) for shift in range(3)], axis=1)
-    people = np.array(HOSTILE)
-    write_comparisons(tmp_path / "c.csv", Comparisons.from_triplets(rows, labels=names, participants=people))
-    write_embedding(tmp_path / "e.csv", np.zeros((len(names), 2)), names)
+    write_comparisons(tmp_path / "c.csv", HOSTILE_ROWS)
+    write_embedding(tmp_path / "e.csv", np.zeros((len(HOSTILE), 2)), sorted(HOSTILE))
     for name, texts in (("c.csv", slice(0, None)), ("e.csv", slice(0, 1))):
         with (tmp_path / name).open(encoding="utf-8", newline="") as file:
             for row in list(csv.reader(file))[1:]:
@@ -173,15 +145,10 @@ def test_guard_is_undone(text):
     assert not guard(text).startswith(tuple("=+-@\t\r\n＝＋－＠"))
 
 
-@pytest.mark.parametrize(
-    ("cells", "read"),
-    [
-        ("'=1,plain,b", ["=1", "b", "plain"]),
-        ("'=1,=1,b", ["'=1", "=1", "b"]),
-        ("'quoted',plain,b", ["'quoted'", "b", "plain"]),
-        ("'=1,'a,b", ["'a", "=1", "b"]),
-    ],
-)
+@pytest.mark.parametrize(("cells", "read"), [
+    ("'=1,plain,b", ["=1", "b", "plain"]), ("'=1,=1,b", ["'=1", "=1", "b"]),
+    ("'quoted',plain,b", ["'quoted'", "b", "plain"]), ("'=1,'a,b", ["'a", "=1", "b"]),
+])  # fmt: skip
 def test_guarded_files_are_recognised(tmp_path, cells, read):
     path = tmp_path / "c.csv"
     path.write_text(f"anchor,near,far\n{cells}\n")
@@ -189,26 +156,12 @@ def test_guarded_files_are_recognised(tmp_path, cells, read):
 
 
 def test_refuses_to_write(tmp_path):
-    comparisons = Comparisons.from_triplets(T)
-    with pytest.raises(ValueError, match=r"got '.xlsx', expected one that can be written: .csv"):
-        write_comparisons(tmp_path / "c.xlsx", comparisons)
-    with pytest.raises(ValueError, match="got a name without an ending"):
-        write_comparisons(tmp_path / "c", comparisons)
+    for name, message in (("c.xlsx", r"got '.xlsx', expected one that can be written: .csv"), ("c", "without an end")):
+        with pytest.raises(ValueError, match=message):
+            write_comparisons(tmp_path / name, Comparisons(T))
     with pytest.raises(ValueError, match=r"label 1 is.*NUL"):
         write_embedding(tmp_path / "e.csv", np.zeros((2, 2)), ["x", "a\0b"])
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_existing_files_are_kept_unless_forced(tmp_path, ending):
-    path = tmp_path / f"c{ending}"
-    path.write_text("precious")
-    with pytest.raises(FileExistsError, match="exists already; use force=True"):
-        write_comparisons(path, Comparisons.from_triplets(T))
-    assert path.read_text() == "precious"
-    write_comparisons(path, Comparisons.from_triplets(T), force=True)
-    assert read_comparisons(path).comparisons == Comparisons.from_triplets(T)
-    assert list(tmp_path.iterdir()) == [path]
 
 
 # ---- embeddings
@@ -216,7 +169,8 @@ def test_existing_files_are_kept_unless_forced(tmp_path, ending):
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    names=st.lists(label, min_size=1, max_size=6, unique=True),
+    # blanks that begin every cell of a column are taken for padding
+    names=st.lists(label.filter(lambda name: name[0] != " "), min_size=1, max_size=6, unique=True),
     numbers=st.lists(st.floats(allow_infinity=False), min_size=18, max_size=18),
 )
 def test_embedding_round_trip(tmp_path, names, numbers):
@@ -233,9 +187,6 @@ def test_embedding_file_as_a_person_sees_it(tmp_path):
     path = tmp_path / "e.csv"
     write_embedding(path, np.array([[0.5, -1.0], [np.nan, np.nan], [1e-9, 3.0]]), ["ant", "=bee", 'c"at'])
     assert path.read_text() == 'label,x1,x2\nant,0.5,-1.0\n\'=bee,,\n"c""at",1e-09,3.0\n'
-    X, labels = read_embedding(path)
-    assert labels.tolist() == ["ant", "=bee", 'c"at']
-    assert np.isnan(X[1]).all()
 
 
 def test_coordinates_are_found_by_name(tmp_path):
@@ -249,29 +200,24 @@ def test_coordinates_are_found_by_name(tmp_path):
 
 def test_embedding_refusals(tmp_path):
     path = tmp_path / "e.csv"
-    with pytest.raises(ValueError, match=r"got shape \(3,\)"):
-        write_embedding(path, np.zeros(3))
-    for labels, message in (
-        (["a"], "labels: got 1 labels for 2 objects"),
-        (["a", "a"], "labels: 'a' occurs twice"),
-        (["a", " "], "labels: label 1 is"),
-        ({"a", "b"}, r"labels: got shape \(\)"),
-        ({"a": 1, "b": 2}, r"labels: got shape \(\)"),
+    for X, labels, message in (
+        (np.zeros(3), None, r"got shape \(3,\)"),
+        (np.zeros((2, 2)), ["a"], "labels: got 1 labels for 2 objects"),
+        (np.zeros((2, 2)), ["a", "a"], "labels: 'a' occurs twice"),
+        (np.zeros((2, 2)), ["a", " "], "labels: label 1 is"),
+        (np.zeros((2, 2)), {"a", "b"}, r"labels: got shape \(\)"),
+        ([[0.0, 0.0], [np.inf, 0.0]], None, "in row 1, expected finite numbers, or NaN alone"),
+        ([[0.0, 0.0], [np.nan, 0.0]], None, "in row 1, expected finite numbers, or NaN alone"),
     ):
         with pytest.raises(ValueError, match=message):
-            write_embedding(path, np.zeros((2, 2)), labels)
-    for bad in (np.inf, np.nan):
-        with pytest.raises(ValueError, match=r"in row 1, expected finite numbers, or NaN alone"):
-            write_embedding(path, np.array([[0.0, 0.0], [bad, 0.0]]))
+            write_embedding(path, X, labels)
     assert not path.exists()
     for content, message in (
         ("x1,x2\n1,1.5\n", "line 1: got the columns 'x1', 'x2', expected label, x1, x2, ... and no others"),
         ("label,x1,x2,group\na,1,2,3\n", "line 1: got the columns 'label', 'x1', 'x2', 'group', expected label, x1"),
-        ("label,near,far\n1,2,3\n", "line 1: got the columns 'label', 'near', 'far', expected label, x1"),
         ("label,x1,x3\na,2,3\n", "line 1: got the columns 'label', 'x1', 'x3', expected label, x1"),
         ("label\na\n", "line 1: got the columns 'label', expected label, x1"),
         ("label,x1\na,1e400\n", "line 2, column 'x1': got '1e400', expected a number"),
-        ("label,x1\na,1_000\n", "line 2, column 'x1': got '1_000', expected a number"),
         ("label,x1,x2\na,1,\n", r"line 2: got \[1.0, nan\], expected numbers, or empty cells alone"),
     ):
         path.write_text(content)
@@ -282,26 +228,16 @@ def test_embedding_refusals(tmp_path):
 # ---- atomic_write
 
 
-def test_atomic_write_leaves_nothing_when_the_block_fails(tmp_path):
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_atomic_write_leaves_what_was_there_when_the_block_fails(tmp_path, error):
     path = tmp_path / "f.txt"
-    with pytest.raises(RuntimeError), atomic_write(path, mode="w") as file:
-        file.write("half")
-        raise RuntimeError
-    assert list(tmp_path.iterdir()) == []
-    path.write_text("old")
-    with pytest.raises(KeyboardInterrupt), atomic_write(path, force=True) as file:
-        file.write(b"half")
-        raise KeyboardInterrupt
+    for before in ([], [path]):
+        with pytest.raises(error), atomic_write(path, force=True, mode="w") as file:
+            file.write("half")
+            raise error
+        assert list(tmp_path.iterdir()) == before
+        path.write_text("old")
     assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_atomic_write_shows_the_file_only_when_whole(tmp_path):
-    path = tmp_path / "f.txt"
-    with atomic_write(path, mode="w") as file:
-        file.write("größe\r\n")
-        assert not path.exists()
-    assert path.read_bytes() == "größe\r\n".encode()
 
 
 def test_atomic_write_permissions(tmp_path):
@@ -320,12 +256,12 @@ def test_atomic_write_refusals(tmp_path):
     for path, error in ((tmp_path, IsADirectoryError), (tmp_path / "no" / "f.txt", FileNotFoundError)):
         with pytest.raises(error), atomic_write(path):
             pass
-    with pytest.raises(ValueError, match="mode must be"), atomic_write(tmp_path / "f", mode="a"):
-        pass
     # A file that appears while we write is not replaced either.
     with pytest.raises(FileExistsError), atomic_write(tmp_path / "f") as file:
         file.write(b"mine")
         (tmp_path / "f").write_text("theirs")
+    with pytest.raises(FileExistsError), atomic_write(tmp_path / "f"):
+        pass
     assert (tmp_path / "f").read_text() == "theirs"
     assert len(list(tmp_path.iterdir())) == 1
 

@@ -238,11 +238,11 @@ def read_numbers(say: Say, path: str) -> tuple[np.ndarray, np.ndarray | None]:
 
 def read_distances(path: str) -> tuple[np.ndarray, np.ndarray | None]:
     """Distances (n, n) and labels, from .npy or a table with them in the first row and optionally the first column."""
-    from nearer.io import objects
+    from nearer.io.objects import read_cells
 
     if path.lower().endswith(".npy"):
         return _npy(path), None
-    cells = objects.read_cells(path)
+    cells = read_cells(path)
     titles, below = [cell.strip() for cell in cells.rows[0]], cells.rows[1:]
     first = int(len(titles) == len(below) + 1)  # whether there is a column of names
     if not first and len(titles) != len(below):
@@ -250,8 +250,8 @@ def read_distances(path: str) -> tuple[np.ndarray, np.ndarray | None]:
         raise ValueError(f"{path}: got {many} below names of columns, expected a square of distances")
     if first and titles[1:] != [row[0].strip() for row in below]:
         raise ValueError(f"{path}: the names in the first line are not those in the first column, in the same order")
-    labels = objects.make_labels(cells, titles[first:], [0] * len(below))
-    return objects.read_numbers(cells, 1, titles, range(first, len(titles))), labels
+    labels = cells.labels_of(titles[first:], [0] * len(below))
+    return cells.numbers_at(range(first, len(titles))), labels
 
 
 def _npy(path: str) -> np.ndarray:

@@ -17,17 +17,6 @@ from nearer.datasets.load import (
 )
 
 __all__ = [
-    "DistanceData",
-    "FeatureData",
-    "PictureData",
-    "SyntheticData",
-    "load_cars",
-    "load_digits",
-    "load_eurodist",
-    "load_letters",
-    "load_materials",
-    "load_music",
-    "load_music_genres",
-    "make_comparisons",
-    "make_points",
-]
+    "DistanceData", "FeatureData", "PictureData", "SyntheticData", "load_cars", "load_digits", "load_eurodist",
+    "load_letters", "load_materials", "load_music", "load_music_genres", "make_comparisons", "make_points",
+]  # fmt: skip

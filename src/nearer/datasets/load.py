@@ -129,28 +129,17 @@ def load_music_genres(folder: PathLike | None = None) -> dict[str, tuple[str, ..
         Holds `music_genres.csv` with the columns artist, genres (separated by "|"); default: the environment variable
         NEARER_DATA.
     """
-    path = _file(folder, "music_genres.csv")
-    with path.open(encoding="utf-8", newline="") as stream:
-        header, *rows = [row for row in csv.reader(stream) if row] or [[]]
-    if header != ["artist", "genres"] or any(len(row) != 2 for row in rows):
-        raise ValueError(f"{path}: got columns {','.join(header)}, expected artist,genres in every row")
-    table: dict[str, tuple[str, ...]] = {}
-    for artist, text in rows:
-        if artist in table:
-            raise ValueError(f"{path}: artist {artist} is listed twice")
-        table[artist] = tuple(html.unescape(genre) for genre in text.split("|") if genre)
-    return table
+    with _file(folder, "music_genres.csv").open(encoding="utf-8", newline="") as stream:
+        rows = [(row["artist"], row["genres"].split("|")) for row in csv.DictReader(stream)]
+    return {artist: tuple(html.unescape(genre) for genre in genres if genre) for artist, genres in rows}
 
 
 def _file(folder: PathLike | None, name: str) -> Path:
     where = os.environ.get("NEARER_DATA") if folder is None else folder
-    if not where:
+    path = Path(where or "") / name
+    if not where or not path.is_file():
         raise FileNotFoundError(
-            f"{name} is not part of the package: give the folder that holds it, "
-            "as an argument or in the environment variable NEARER_DATA"
+            f"{path}: no such file; it is not part of the package: give the folder that holds it, as the argument "
+            "`folder` or in the environment variable NEARER_DATA"
         )
-    path = Path(where) / name
-    if not path.is_file():
-        source = "environment variable NEARER_DATA" if folder is None else "argument folder"
-        raise FileNotFoundError(f"{path}: no such file; set the {source} to the folder that holds {name}")
     return path

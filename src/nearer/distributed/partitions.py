@@ -20,7 +20,7 @@ from nearer.distributed.cluster import Engine
 from nearer.io.blocks import BlockPlan, Counts, count_block, plan_blocks, settle, total_weight
 from nearer.io.coerce import as_comparisons
 from nearer.io.frames import as_table
-from nearer.io.parquet import RowGroups, look_into, open_row_groups, parquet_among, parquet_files, refuse_versions
+from nearer.io.parquet import RowGroups, look_into, open_row_groups, parquet_among, parquet_files
 from nearer.io.read import as_layouts
 from nearer.tables.layout import Layout
 from nearer.tables.resolve import Plan
@@ -267,8 +267,6 @@ def _list_files(path: str) -> tuple[list[str], list[str]]:
         found = sorted(filesystem.glob(inside) if "*" in inside else [inside])
         if len(found) == 1 and filesystem.isdir(found[0]):
             found, left_out = parquet_among(found[0], filesystem.find(found[0]))
-        if found != [inside]:
-            refuse_versions(found, lambda folder, mark: filesystem.glob(f"{folder}/{mark}"))
     except FileFormatError:
         raise
     except (OSError, ValueError, ImportError) as error:

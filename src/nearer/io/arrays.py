@@ -13,7 +13,7 @@ from nearer.data.comparisons import INDEX_COLUMNS
 from nearer.data.messages import FileFormatError, listed, shown
 from nearer.data.validate import check_objects
 from nearer.io.files import refuse_impossible_text
-from nearer.io.sandbox import read_matlab
+from nearer.io.sandbox import read_in_child
 from nearer.machine import available_memory
 from nearer.tables.table import MemoryTable
 
@@ -39,7 +39,7 @@ def open_numpy(path: str, *, sheet: str | None = None) -> MemoryTable:
 
 
 def open_matlab(path: str, *, sheet: str | None = None) -> MemoryTable:
-    form, arrays, others = read_matlab(path)
+    form, arrays, others = read_in_child("MATLAB file", path)
     table = _open_arrays(path, form, arrays, sheet)
     table.notes += [f"variables of other kinds not used: {listed(others)}"] if others else []
     return table
@@ -48,8 +48,7 @@ def open_matlab(path: str, *, sheet: str | None = None) -> MemoryTable:
 def open_matrix(name: str, form: str, array: np.ndarray) -> MemoryTable:
     """Make a table of a structured array (n_rows,), or of (n_rows, n_columns), integers being object numbers."""
     if array.dtype.names:
-        names, array = list(array.dtype.names), array.reshape(-1)
-        return MemoryTable(name, form, names, columns=[array[field] for field in names])
+        return MemoryTable(name, form, list(array.dtype.names), columns=list(_columns("", array).values()))
     if array.ndim != 2 or not array.size:
         raise FileFormatError(f"{name}: the array has shape {array.shape}, expected (n_rows, n_columns), not empty")
     is_index = array.dtype.kind in "iu" and array.shape[1] in INDEX_COLUMNS
@@ -82,14 +81,16 @@ def _open_arrays(path: str, form: str, arrays: Mapping[str, np.ndarray], sheet: 
     for name, array in rest.items():
         if array.ndim not in (1, 2) or len(array) != lengths[0][0]:
             unused.append(name)
-        elif array.dtype.names:
-            columns |= {field: array.reshape(len(array))[field] for field in array.dtype.names}
-        elif array.ndim == 1:
-            columns[name] = array
         else:
-            columns |= {f"{name}_{number}": part for number, part in enumerate(array.T, 1)}
+            columns |= _columns(name, array)
     notes = [f"arrays not used: {listed(unused)}"] if unused else []
     return MemoryTable(path, form, list(columns), labels, n_objects, notes=notes, columns=list(columns.values()))
+
+
+def _columns(name: str, array: np.ndarray) -> dict[str, np.ndarray]:
+    if array.dtype.names:
+        return {field: array.reshape(-1)[field] for field in array.dtype.names}
+    return {name: array} if array.ndim == 1 else {f"{name}_{number}": part for number, part in enumerate(array.T, 1)}
 
 
 def _decoded(array: np.ndarray) -> np.ndarray:

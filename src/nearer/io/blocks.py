@@ -158,9 +158,9 @@ def open_blocks(
         raise FileFormatError(f"{name}: can be read in blocks only as .npy or Parquet; convert it first")
     layouts, labels = as_layouts(layout, name), check_objects(n_objects, labels)[1]
     if Path(name).suffix.lower() == ".npy":
-        array = _NumpyRows(name, range(len(_open_index(name).columns[0])))
-        first = next(replace(array, rows=array.rows[:3]).batches(3, ()))
-        return BlockReader(name, [array], first, layouts or None, labels, n_objects)
+        array = _open_index(name)
+        rows = _NumpyRows(name, range(len(array.columns[0])))
+        return BlockReader(name, [rows], array, layouts or None, labels, n_objects)
     files, left_out = parquet_files(name)
     tables = open_row_groups(name, list(map(look_into, files)), left_out)
     first = next(table for table in tables if table.n_rows)
@@ -238,23 +238,19 @@ class BlockReader:
 
     def _read(self, size: int, rng: np.random.Generator | None) -> Iterator[Comparisons]:
         """Yield blocks of about `size` comparisons; a pass must give what was there first."""
-        kept: list[Comparisons] = []
-        count = total = 0
-        for part in map(self._plan.comparisons, self._tables(size, rng)):
-            total += 0 if part is None else n_counting(part)
-            start, length = 0, 0 if part is None else len(part)
-            while part is not None and start < length:
-                cut = _cut(part, min(start + size - count, length), start)
-                if cut == start and not kept:  # an answer longer than a block
-                    cut = _cut(part, start + 1, length)
-                if cut > start:
-                    kept.append(part.take(slice(start, cut)))
-                    count, start = count + cut - start, cut
-                if count >= size or start < length:
-                    yield _in_one(kept)
-                    kept, count = [], 0
-        if kept:
-            yield _in_one(kept)
+        rest: list[Comparisons] = []
+        total = 0
+        for part in filter(None, map(self._plan.comparisons, self._tables(size, rng))):
+            total += n_counting(part)
+            whole, start = _in_one([*rest, part]), 0
+            ends = np.flatnonzero(np.diff(whole.of_rows(np.arange(len(whole.answers))), append=-1)) + 1  # of answers
+            while len(whole) - start >= size:
+                last, first = np.searchsorted(ends, [start + size, start], side="right")
+                cut = int(ends[max(last - 1, first)])  # an answer may be longer than a block
+                yield whole.take(slice(start, cut))
+                start = cut
+            rest = [whole.take(slice(start, None))] if start < len(whole) else []
+        yield from rest
         if total != self._n_counting:
             raise FileFormatError(
                 f"{self.path}: has {counted(total, 'comparison')}, but had {self._n_counting:,} when first read; "
@@ -264,13 +260,6 @@ class BlockReader:
 
 def _in_one(parts: list[Comparisons]) -> Comparisons:
     return parts[0] if len(parts) == 1 else Comparisons.concat(parts)
-
-
-def _cut(part: Comparisons, at: int, towards: int) -> int:
-    answer, step = part.answer, 1 if towards > at else -1
-    while answer is not None and at != towards and at < len(part) and answer[at] == answer[at - 1]:
-        at += step
-    return at
 
 
 def _positions(plans: Iterable[Plan]) -> list[int]:

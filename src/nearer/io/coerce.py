@@ -23,12 +23,9 @@ logger = logging.getLogger(__name__)
 
 def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: int | None = None) -> Comparisons:
     """Comparisons from Comparisons, an array, a table or a file; y are answers, weights multiply those of X."""
-    if isinstance(X, (str, os.PathLike)):
-        refuse_beside_file(y, sample_weight)
-        return _reported(read_comparisons(X, n_objects=n_objects))
-    if is_table(X):
-        return _reported(_read_beside(X, y, sample_weight, n_objects))
     if not isinstance(X, Comparisons):
+        if is_named(X):
+            return _read(X, y, sample_weight, n_objects)
         if y is not None:
             return Comparisons.from_answers(X, y, n_objects=n_objects, weights=sample_weight)
         return Comparisons(X, n_objects=n_objects, weights=sample_weight)
@@ -52,10 +49,15 @@ def refuse_beside_file(y: Any, sample_weight: Any) -> None:
 
 def is_named(X: Any) -> bool:
     """Whether X calls objects by their labels even where they are numbers, as a table or a file does."""
-    return isinstance(X, (str, os.PathLike)) or is_table(X)
+    return not isinstance(X, Comparisons) and (isinstance(X, (str, os.PathLike)) or is_table(X))
 
 
-def _reported(result: ReadResult) -> Comparisons:
+def _read(X: Any, y: Any, sample_weight: Any, n_objects: int | None) -> Comparisons:
+    if isinstance(X, (str, os.PathLike)):
+        refuse_beside_file(y, sample_weight)
+        result = read_comparisons(X, n_objects=n_objects)
+    else:
+        result = _read_beside(X, y, sample_weight, n_objects)
     warn_dropped(result.path, result.dropped)
     logger.info(result.understood)
     return result.comparisons
@@ -63,8 +65,6 @@ def _reported(result: ReadResult) -> Comparisons:
 
 def _read_beside(X: Any, y: Any, sample_weight: Any, n_objects: int | None) -> ReadResult:
     table, layout = as_table(X), Layout()
-    if y is None and sample_weight is None:
-        return read_table(table, n_objects=n_objects)
     assert isinstance(table, MemoryTable)
     names, columns = list(table.names), list(table.columns)
     if y is not None:

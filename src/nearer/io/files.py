@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import os
-import platform
 import re
 import secrets
 import shutil
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -79,50 +78,33 @@ def check_ending(path: str | os.PathLike[str], endings: Sequence[str]) -> str:
     return ending
 
 
-_PART = re.compile(r"\..*\.([0-9a-f]{8})-([0-9]+)-[0-9a-f]{12}\.part")
-
-
-@functools.cache
-def _machine() -> str:
-    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+_PART = re.compile(r"\..*\.[0-9a-f]{12}\.part")
+_ABANDONED = 7 * 24 * 3600  # seconds after which nobody writes a file any more
 
 
 def part_name(path: Path) -> str:
-    """A unique hidden name for what will become `path`; it says which process of which machine writes."""
-    return f".{path.name[:40]}.{_machine()}-{os.getpid()}-{secrets.token_hex(6)}.part"
+    """A unique hidden name for what will become `path`."""
+    return f".{path.name[:40]}.{secrets.token_hex(6)}.part"
 
 
 @functools.lru_cache(maxsize=64)
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes of this machine have left half-written in a folder; once per process."""
+    """Remove what killed processes left half-written in a folder some time ago; once per process."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            found = _PART.fullmatch(entry.name)
-            if found and found[1] == _machine() and not _is_alive(int(found[2])):
+            if _PART.fullmatch(entry.name) and entry.stat().st_mtime < time.time() - _ABANDONED:
                 if entry.is_dir(follow_symlinks=False):
                     shutil.rmtree(entry.path, ignore_errors=True)
                 else:
                     os.unlink(entry.path)
 
 
-def _is_alive(process: int) -> bool:
-    if os.name != "nt":  # there os.kill would end it
-        try:
-            os.kill(process, 0)
-        except (ProcessLookupError, OverflowError):
-            return False
-        except OSError:
-            pass
-    return True
-
-
 @contextlib.contextmanager
-def atomic_write(
-    path: str | os.PathLike[str], force: bool = False, *, mode: str = "wb", encoding: str | None = None
-) -> Iterator[IO[Any]]:
+def atomic_write(path: str | os.PathLike[str], force: bool = False, *, mode: str = "wb") -> Iterator[IO[Any]]:
     """Write a file next to its final place, then rename it; if the block raises, what was at `path` stays.
 
-    An existing file is refused unless `force` says to replace it. A binary file ("wb") can be read as well.
+    An existing file is refused unless `force` says to replace it. Text ("w") is UTF-8; a binary file ("wb") can be
+    read as well.
     """
     if mode not in ("wb", "w"):
         raise ValueError(f"mode must be 'wb' or 'w', got {mode!r}")
@@ -130,7 +112,7 @@ def atomic_write(
     refuse_unwritable(path, force)
     remove_leftovers(path.parent)
     temporary = path.with_name(part_name(path))
-    options = {"mode": "x+b"} if mode == "wb" else {"mode": "x", "encoding": encoding or "utf-8", "newline": ""}
+    options = {"mode": "x+b"} if mode == "wb" else {"mode": "x", "encoding": "utf-8", "newline": ""}
     try:
         with open(temporary, **options) as file:  # type: ignore[call-overload]
             yield file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,7 @@ from nearer.tables.table import MemoryTable, Table
 
 def is_table(X: Any) -> bool:
     """Whether X has named columns or holds names: a frame, an Arrow table, a dict, records, rows of text."""
-    named = any(hasattr(X, name) for name in ("__arrow_c_stream__", "column_names"))
-    if named or _names_cells(type(X)) or (hasattr(X, "columns") and hasattr(X, "dtypes")):
+    if isinstance(X, Mapping) or any(hasattr(X, name) for name in ("__arrow_c_stream__", "column_names", "iloc")):
         return True
     if isinstance(X, np.ndarray):
         return X.dtype.names is not None or (X.size > 0 and isinstance(np.asarray(X).flat[0], str))
@@ -42,50 +42,50 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
     if hasattr(X, "__dask_graph__") or hasattr(X, "collect") or kind == "Series":
         raise FileFormatError(f"{name}: got a {kind}, expected a table in memory; call .compute() or .collect() first")
     if hasattr(X, "iloc"):
-        return _pandas_columns(X)
-    if hasattr(X, "get_columns"):  # polars
-        return X.columns, X.get_columns()
+        levels = [level for level, title in enumerate(X.index.names) if title is not None and title not in X.columns]
+        columns = [X.iloc[:, position] for position in range(X.shape[1])]
+        columns += [X.index.get_level_values(level).to_series().reset_index(drop=True) for level in levels]
+        return [*X.columns, *(X.index.names[level] for level in levels)], columns
     if not hasattr(X, "column_names") and hasattr(X, "__arrow_c_stream__"):
         import pyarrow as pa
 
         X = pa.RecordBatchReader.from_stream(X).read_all()
     if hasattr(X, "column_names"):
         return X.column_names, [X.column(position) for position in range(len(X.column_names))]
-    if _names_cells(type(X)):
-        columns = _cells(X)
-        indexes = [column.index for column in columns.values() if hasattr(column, "iloc")]
-        if not all(index.equals(indexes[0]) for index in indexes):
-            expected = "expected the same; make one DataFrame of them, or give .to_numpy() to go by position"
-            raise FileFormatError(f"{name}: the columns differ in their index, {expected}")
-        return list(columns), list(columns.values())
+    if isinstance(X, Mapping):
+        indexed = [column for column in X.values() if hasattr(column, "iloc")]
+        if not all(column.index.equals(indexed[0].index) for column in indexed):
+            raise FileFormatError(
+                f"{name}: the columns differ in their index, expected the same, or .to_numpy() of each"
+            )
+        return list(X), list(X.values())
     if isinstance(X, np.ndarray) and X.dtype.names:
         return X.dtype.names, [X[field] for field in X.dtype.names]
-    if isinstance(X, Sequence) and any(map(_names_cells, set(map(type, X)))):
-        if unnamed := [number for number, row in enumerate(X) if not _names_cells(type(row))]:
-            where = f"{name}, row {unnamed[0] + 1}"
-            raise FileFormatError(f"{where}: got {shown(X[unnamed[0]])}, expected named cells, as other rows have")
-        rows = list(map(_cells, X))
-        names = list(dict.fromkeys(key for row in rows for key in row))
-        return names, [[row.get(key) for row in rows] for key in names]
-    try:
-        array = X if isinstance(X, np.ndarray) else np.asarray(X, dtype=object)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.ndim != 2:
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        return range(X.shape[1]), list(X.T)
+    if not isinstance(X, Sequence) or isinstance(X, (str, bytes)) or not len(X) or not hasattr(X[0], "__len__"):
         raise FileFormatError(f"{name}: got {kind}, expected a table, or rows with the same number of cells")
-    return range(array.shape[1]), list(array.T)
+    rows = [row._asdict() if hasattr(row, "_asdict") else row.tolist() if hasattr(row, "tolist") else row for row in X]
+    table = from_rows(MemoryTable(name, kind, []), rows)
+    return table.names if isinstance(rows[0], Mapping) else range(len(table.columns)), table.columns
+
+
+def from_rows(table: MemoryTable, rows: Sequence[Any]) -> MemoryTable:
+    """The table with the cells of rows: mappings, or sequences of the same length."""
+    named, n_cells = isinstance(rows[0], Mapping), len(rows[0])
+    for number, row in enumerate(rows):
+        if (not isinstance(row, Mapping)) if named else (not isinstance(row, (list, tuple)) or len(row) != n_cells):
+            expected = "named cells, as other rows have" if named else f"{n_cells} cells, as other rows have"
+            raise FileFormatError(f"{table.name}, {table.place(number)}: got {shown(str(row))}, expected {expected}")
+    if not named:
+        return replace(table, names=[""] * n_cells, columns=list(zip(*rows)))
+    kinds = dict.fromkeys(map(tuple, rows))  # of keys
+    names = list(dict.fromkeys(name for keys in kinds for name in keys))
+    return replace(table, names=names, columns=[[row.get(name) for row in rows] for name in names])
 
 
 def _names_cells(kind: type) -> bool:
-    if issubclass(kind, Mapping) or hasattr(kind, "_asdict"):
-        return True
-    return callable(getattr(kind, "keys", None)) and not hasattr(kind, "columns")
-
-
-def _cells(row: Any) -> Mapping[Any, Any]:
-    if isinstance(row, Mapping):
-        return row
-    return row._asdict() if hasattr(row, "_asdict") else dict(zip(row.keys(), row))
+    return issubclass(kind, Mapping) or hasattr(kind, "_asdict")  # of named tuples
 
 
 def refuse_other_order(X: Any, beside: Any, name: str) -> None:
@@ -95,10 +95,3 @@ def refuse_other_order(X: Any, beside: Any, name: str) -> None:
     if X.index.nlevels == beside.index.nlevels and X.index.is_unique and X.index.isin(beside.index).all():
         remedy = ".loc[table.index] to go by the index, or .to_numpy() to go by position"
         raise ValueError(f"{name}: its index has the rows of the table in another order, expected the same; {remedy}")
-
-
-def _pandas_columns(X: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-    levels = [level for level, title in enumerate(X.index.names) if title is not None and title not in X.columns]
-    columns = [X.iloc[:, position] for position in range(X.shape[1])]
-    columns += [X.index.get_level_values(level).to_series().reset_index(drop=True) for level in levels]
-    return [*X.columns, *(X.index.names[level] for level in levels)], columns

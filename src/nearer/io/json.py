@@ -9,6 +9,7 @@ from typing import Any
 
 from nearer.data.messages import FileFormatError, listed, shown
 from nearer.io.files import chosen_sheet
+from nearer.io.frames import from_rows
 from nearer.io.text import decode_head, decoded_lines, open_bytes
 from nearer.tables.table import MemoryTable, Table
 
@@ -60,20 +61,14 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_once)  # making one for each line
 def _from_rows(table: MemoryTable, rows: list[Any]) -> MemoryTable:
     if not rows:
         raise FileFormatError(f"{table.name}: is empty")
-    kind = type(rows[0])
-    for number, row in enumerate(rows):
-        if type(row) is not kind or kind not in (dict, list) or (kind is list and len(row) != len(rows[0])):
-            expected = "an object, or an array of as many cells as the others"
-            raise FileFormatError(f"{table.name}, {table.place(number)}: got {shown(str(row))}, expected {expected}")
-    if kind is list:
-        return replace(table, names=[""] * len(rows[0]), columns=list(zip(*rows)))
-    kinds = dict.fromkeys(map(tuple, rows))  # of keys
-    names = list(dict.fromkeys(name for keys in kinds for name in keys))
-    columns = [[row.get(name) for row in rows] for name in names]
-    for column in columns:
-        if dict in set(map(type, column)):  # objects in cells become text
-            column[:] = [json.dumps(cell, ensure_ascii=False) if type(cell) is dict else cell for cell in column]
-    return replace(table, names=names, columns=columns)
+    if not isinstance(rows[0], (list, dict)):
+        raise FileFormatError(f"{table.name}, {table.place(0)}: got {shown(str(rows[0]))}, expected an object or array")
+    table = from_rows(table, rows)
+    texts = [
+        [json.dumps(cell, ensure_ascii=False) if type(cell) is dict else cell for cell in column]
+        for column in table.columns
+    ]  # objects in cells
+    return replace(table, columns=texts)
 
 
 @dataclass

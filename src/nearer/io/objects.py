@@ -23,6 +23,8 @@ NUMBERS, WORDS, LIST = "label, x1, x2", "label, group", "label"  # what a table 
 
 @dataclass(frozen=True)
 class Cells:
+    """The cells of a small table as text."""
+
     name: str
     rows: list[list[str]]  # the first holds the names of the columns
     table: Table
@@ -35,44 +37,69 @@ class Cells:
     def refusal(self, why: str, row: int = 0, column: str | None = None) -> FileFormatError:
         return FileFormatError(f"{self.name}, {self.place(row)}{f', column {column!r}' if column else ''}: {why}")
 
+    def labels_of(self, cells: Sequence[str], rows: Sequence[int]) -> np.ndarray:
+        """Names of objects, each once, from cells that are in some rows."""
+        seen: dict[str, int] = {}
+        for row, cell in zip(rows, cells):
+            label = unguard(cell)
+            if not label.strip():
+                raise self.refusal("got no name for an object, expected one", row)
+            if label in seen:
+                first = self.place(seen[label])
+                raise self.refusal(f"got label {shown(label)} twice, first in {first}; expected each once", row)
+            seen[label] = row
+        return np.array(list(seen))
+
+    def numbers_at(self, at: Sequence[int], empty: bool = False) -> np.ndarray:
+        """Columns as float64 (n_rows, n_columns); with `empty`, a cell may be blank: NaN."""
+        rows = self.rows[1:]
+        values = np.empty((len(rows), len(at)))
+        for axis, position in enumerate(at):
+            values[:, axis], wrong = column_of([row[position] for row in rows]).as_numbers()
+            wrong |= np.isinf(values[:, axis]) | (np.isnan(values[:, axis]) & (not empty))
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                why = f"got {shown(rows[row][position])}, expected a number; only the column 'label' may hold names"
+                raise self.refusal(why, 1 + row, self.rows[0][position])
+        return values
+
 
 @dataclass(frozen=True)
-class ObjectTable:
-    cells: Cells
-    columns: list[str]
+class ObjectTable(Cells):
+    """A table with a row for each object."""
+
     names_at: int | None  # the column of the names of objects
-    values_at: list[int]
+    values: dict[str, int]  # the other columns, and where they are
     labels: np.ndarray  # of str (n_objects,); 0, 1, ... where no column names the objects
 
     def numbers(self, empty: bool = False) -> np.ndarray:
         """The values as float64 (n_objects, n_columns); with `empty`, NaN for a cell without a number."""
-        if not self.values_at or not all(self.columns[at] for at in self.values_at):
-            raise self.cells.refusal(f"got {listed(map(repr, self.columns))}, expected names of columns of numbers")
-        return read_numbers(self.cells, 1, self.columns, self.values_at, empty)
+        if not self.values or "" in self.values:
+            raise self.refusal(f"got {listed(map(repr, self.rows[0]))}, expected names of columns of numbers")
+        return self.numbers_at([*self.values.values()], empty)
 
     def words(self, column: str | None = None, hint: str = "", empty: bool = False) -> tuple[list[str], str]:
         """One word for each object, and its column, `column` or the one of groups; with `empty`, "" for a blank."""
-        named = [self.columns[at] for at in self.values_at]
-        found = _called(named, _GROUP) if column is None else [name for name in named if name == column]
+        found = (
+            _called(list(self.values), _GROUP) if column is None else [name for name in self.values if name == column]
+        )
         if len(found) != 1:
             wanted = f"one called group (or class, or category){hint}" if column is None else repr(column)
-            got = listed(map(repr, named)) or "no other column"
-            raise self.cells.refusal(f"got {got} besides the names of the objects, expected {wanted}")
-        at = self.columns.index(found[0])
-        words = [row[at].strip() for row in self.cells.rows[1:]]
+            got = listed(map(repr, self.values)) or "no other column"
+            raise self.refusal(f"got {got} besides the names of the objects, expected {wanted}")
+        words = [row[self.values[found[0]]].strip() for row in self.rows[1:]]
         if not empty and "" in words:
-            raise self.cells.refusal("got an empty cell, expected a word", words.index("") + 1, found[0])
+            raise self.refusal("got an empty cell, expected a word", words.index("") + 1, found[0])
         return words, found[0]
 
     def understood(self, used: Sequence[str] | None = None) -> str:
-        named = "numbered by row" if self.names_at is None else f"named by {self.columns[self.names_at]!r}"
-        values = [self.columns[at] for at in self.values_at]
-        used = values if used is None else used
-        spare = [name for name in values if name and name not in used]
+        named = "numbered by row" if self.names_at is None else f"named by {self.rows[0][self.names_at]!r}"
+        used = list(self.values) if used is None else used
+        spare = [name for name in self.values if name and name not in used]
         parts = [f"{counted(len(self.labels), 'object')}, {named}"]
         parts += [f"values in {listed(map(repr, used))}"] if used else []
         parts += [f"not used: {listed(map(repr, spare))}"] if spare else []
-        return f"{Path(self.cells.name).name}: {'; '.join(parts)}"
+        return f"{Path(self.name).name}: {'; '.join(parts)}"
 
 
 def _called(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
@@ -105,37 +132,11 @@ def read_objects(path: str | os.PathLike[str], holds: str = NUMBERS, column: str
         raise cells.refusal(f"got the columns {listed(map(repr, titles))}, {expected}")
     names_at = titles.index(named[0]) if named else None
     columns = list(zip(*cells.rows[1:]))
-    filled = [at for at, title in enumerate(titles) if title or any(map(str.strip, columns[at]))]
-    found = np.arange(len(columns[0])).astype(str).tolist() if names_at is None else columns[names_at]
-    labels = make_labels(cells, found, range(1, len(cells.rows)))
-    return ObjectTable(cells, titles, names_at, [at for at in filled if at != names_at], labels)
-
-
-def make_labels(cells: Cells, found: Sequence[str], rows: Sequence[int]) -> np.ndarray:
-    seen: dict[str, int] = {}
-    for row, cell in zip(rows, found):
-        label = unguard(cell)
-        if not label.strip():
-            raise cells.refusal("got no name for an object, expected one", row)
-        if label in seen:
-            first = cells.place(seen[label])
-            raise cells.refusal(f"got label {shown(label)} twice, first in {first}; expected each once", row)
-        seen[label] = row
-    return np.array(list(seen))
-
-
-def read_numbers(cells: Cells, first: int, titles: Sequence[str], at: Sequence[int], empty: bool = False) -> np.ndarray:
-    """Columns of a table, from row `first` on, as float64 (n_rows, n_columns); a cell that is no number is refused."""
-    rows = cells.rows[first:]
-    values = np.empty((len(rows), len(at)))
-    for axis, position in enumerate(at):
-        values[:, axis], wrong = column_of([row[position] for row in rows]).as_numbers()
-        wrong |= np.isinf(values[:, axis]) | (np.isnan(values[:, axis]) & (not empty))
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            why = f"got {shown(rows[row][position])}, expected a number; only the column 'label' may hold names"
-            raise cells.refusal(why, first + row, titles[position])
-    return values
+    filled = {title: at for at, title in enumerate(titles) if title or any(map(str.strip, columns[at]))}
+    values = {title: at for title, at in filled.items() if at != names_at}
+    found = list(map(str, range(len(columns[0])))) if names_at is None else columns[names_at]
+    labels = cells.labels_of(found, range(1, len(cells.rows)))
+    return ObjectTable(cells.name, cells.rows, cells.table, cells.at, names_at, values, labels)
 
 
 def rows_on_map(name: str, names: np.ndarray, on_map: np.ndarray) -> np.ndarray:

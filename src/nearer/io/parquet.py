@@ -7,11 +7,10 @@ import glob
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import numpy as np
 
@@ -21,9 +20,7 @@ from nearer.data.validate import check_objects
 from nearer.tables.table import MemoryTable, Table
 
 META_KEY = b"nearer"
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-# What a folder of Parquet files with versions contains -> whose table it is.
-_LOGS = {"_delta_log": "Delta Lake", ".hoodie": "Hudi", "metadata/*.metadata.json": "Iceberg"}
+_LOGS = ("_delta_log", ".hoodie")  # of Delta Lake and Hudi: they say which files of a folder are current
 
 
 @dataclass
@@ -33,7 +30,6 @@ class RowGroups(Table):
     row_groups: tuple[int, ...] = ()
     lengths: tuple[int, ...] = ()  # rows of all row groups of the file
     texts: tuple[str, ...] = ()  # columns that hold text
-    folders: dict[str, str | None] = field(default_factory=dict)  # columns that folders stand for, as in weight=2
 
     @property
     def n_rows(self) -> int:
@@ -50,45 +46,29 @@ class RowGroups(Table):
     def place(self, row: int) -> str:
         return f"row {self.first_row + row + 1}"
 
-    def read(self, positions: Sequence[int]) -> list[Any]:
-        return self.table(positions).read(positions)
-
-    def table(self, positions: Sequence[int], use_threads: bool = False) -> MemoryTable:
-        with self._file(positions) as (file, names):
+    def read(self, positions: Sequence[int], use_threads: bool = False) -> list[Any]:
+        names = [self.names[position] for position in positions]
+        with _open_file(self.name, self.texts) as file:
             data = file.read_row_groups(list(self.row_groups), columns=names, use_threads=use_threads)
-            return self._table(data, names)
+            return _columns(data, names)
 
     def head(self, n_rows: int) -> list[list[str]]:
-        once = [position for position, name in enumerate(self.names) if self.names.count(name) == 1]
-        rows = itertools.chain.from_iterable(table.head(n_rows) for table in self.batches(n_rows, once))
-        return list(itertools.islice(rows, n_rows))
+        tables = self.batches(n_rows, range(len(self.names)))
+        return list(itertools.islice(itertools.chain.from_iterable(table.head(n_rows) for table in tables), n_rows))
 
-    def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
-        start = self.first_row
-        with self._file(positions) as (file, names):
-            for batch in file.iter_batches(batch_size=size, row_groups=list(self.row_groups), columns=names):
-                yield replace(self._table(batch, names), first_row=start)
-                start += batch.num_rows
-
-    @contextlib.contextmanager
-    def _file(self, positions: Sequence[int]) -> Iterator[tuple[Any, list[str]]]:
-        """Open the file to read the columns at some positions, and give the names of those that it has itself."""
+    def batches(self, size: int, positions: Sequence[int]) -> Iterator[MemoryTable]:
         names = [self.names[position] for position in positions]
-        if twice := [name for name in names if self.names.count(name) > 1]:
-            raise FileFormatError(f"{self.name}: two columns are called {twice[0]!r}, expected a name for each")
-        with _open_file(self.name, [name for name in names if name in self.texts]) as file:
-            yield file, [name for name in names if name not in self.folders]
+        table = MemoryTable(self.name, self.form, self.names, self.labels, self.n_objects, first_row=self.first_row)
+        with _open_file(self.name, self.texts) as file:
+            for batch in file.iter_batches(batch_size=size, row_groups=list(self.row_groups), columns=names):
+                columns = dict(zip(positions, _columns(batch, names)))
+                yield replace(table, columns=[columns.get(position) for position in range(len(self.names))])
+                table.first_row += batch.num_rows
 
-    def _table(self, data: Any, names: Sequence[str]) -> MemoryTable:
-        import pyarrow as pa
 
-        if missing := [name for name in names if name not in data.schema.names]:
-            raise FileFormatError(f"{self.name}: no column {missing[0]!r}, the columns are {data.schema.names}")
-        data.validate(full=True)  # text that is not UTF-8 would fail later, anywhere
-        columns = dict(zip(data.schema.names, data.columns))
-        columns |= {name: pa.repeat(pa.scalar(text, pa.string()), len(data)) for name, text in self.folders.items()}
-        found = [columns.get(name, pa.nulls(len(data))) for name in self.names]
-        return MemoryTable(self.name, self.form, self.names, self.labels, self.n_objects, columns=found)
+def _columns(data: Any, names: Sequence[str]) -> list[Any]:
+    data.validate(full=True)  # text that is not UTF-8 would fail later, anywhere
+    return [data.column(name) for name in names]
 
 
 @dataclass
@@ -96,16 +76,14 @@ class ParquetTable(Table):
     files: list[RowGroups] = field(default_factory=list)
 
     def read(self, positions: Sequence[int]) -> list[Any]:
-        parts = [file.table(positions, use_threads=True) for file in self.files]
-        return [self._column(position, [part.columns[position] for part in parts]) for position in positions]
+        parts = [file.read(positions, use_threads=True) for file in self.files]
+        return [self._column(position, column) for position, column in zip(positions, zip(*parts))]
 
-    def _column(self, position: int, parts: list[Any]) -> Any:
+    def _column(self, position: int, parts: Sequence[Any]) -> Any:
         """Put the parts of a column together; one without a cell has no say about its type, text is never a number."""
         import pyarrow as pa
 
         parts = [part if part.null_count < len(part) else pa.nulls(len(part)) for part in parts]
-        if len({part.type for part in parts}) > 1:
-            parts = [part.cast(pa.string()) if is_text(part.type) else part for part in parts]
         try:
             tables = [pa.table([part], names=[self.names[position]]) for part in parts]
             return pa.concat_tables(tables, promote_options="permissive").column(0)
@@ -132,7 +110,6 @@ def open_parquet(path: str) -> ParquetTable:
 
 
 def open_row_groups(path: str, found: Sequence[RowGroups], left_out: Sequence[str] = ()) -> list[RowGroups]:
-    found = [_with_folders(path, table) for table in found]
     first = found[0]
     for table in found:
         if sorted(table.names) != sorted(first.names):
@@ -141,27 +118,11 @@ def open_row_groups(path: str, found: Sequence[RowGroups], left_out: Sequence[st
     if not any(table.n_rows for table in found):
         raise FileFormatError(f"{path}: has no rows")
     notes = [f"{counted(len(left_out), 'file')} left out, not read as Parquet: {listed(left_out)}"] if left_out else []
-    labels, sizes = first.labels, [table.n_objects for table in found if table.n_objects is not None]
+    stored = dict.fromkeys(label for table in found if table.labels is not None for label in table.labels.tolist())
+    sizes = [table.n_objects for table in found if table.n_objects is not None]
     n_objects = max(sizes) if len(sizes) == len(found) else None
-    stored = [None if table.labels is None else tuple(table.labels.tolist()) for table in found]
-    if len(set(stored)) > 1:
-        if not all(table.texts for table in found):
-            why = "the files store different lists of objects, and their numbers count them"
-            raise FileFormatError(f"{path}: {why}; write them with the names of the objects")
-        labels = np.array(list(dict.fromkeys(label for part in stored for label in part or ())), dtype=str)
-        n_objects = len(labels)
+    labels, n_objects = (np.array(list(stored)), len(stored)) if stored else (None, n_objects)
     return [replace(table, names=first.names, notes=notes, labels=labels, n_objects=n_objects) for table in found]
-
-
-def _with_folders(path: str, table: RowGroups) -> RowGroups:
-    """Add the columns that folders below `path` stand for, as in weight=2/a.parquet, unless the file has them."""
-    given, parts = (
-        Path(one if "://" in one else os.path.abspath(one)).parts for one in (path, os.path.dirname(table.name))
-    )
-    pairs = (part.partition("=") for part in parts if part not in given)
-    found = {unquote(key): text for key, equals, text in pairs if key and equals}
-    keys = {key: None if text == _NO_VALUE else unquote(text) for key, text in found.items() if key not in table.names}
-    return replace(table, names=[*table.names, *keys], folders=keys)
 
 
 def look_into(url: str) -> RowGroups:
@@ -176,6 +137,8 @@ def look_into(url: str) -> RowGroups:
     except (ValueError, AttributeError, RecursionError) as error:
         raise FileFormatError(f"{url}: the stored list of objects is damaged ({error})") from error
     texts = tuple(field.name for field in schema if is_text(field.type))
+    if twice := [name for name in schema.names if schema.names.count(name) > 1]:
+        raise FileFormatError(f"{url}: two columns are called {twice[0]!r}, expected a name for each")
     groups = tuple(range(len(lengths)))
     return RowGroups(url, "Parquet", schema.names, labels, n_objects, row_groups=groups, lengths=lengths, texts=texts)
 
@@ -197,7 +160,7 @@ def _open_file(url: str, texts: Sequence[str] = ()) -> Iterator[Any]:
             yield stack.enter_context(pq.ParquetFile(source, read_dictionary=list(texts), pre_buffer=False))
     except FileFormatError:
         raise
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:  # KeyError: a column is gone
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FileFormatError(f"{url}: cannot be read as Parquet: {reason}") from error
 
@@ -206,32 +169,23 @@ def parquet_files(path: str | Path) -> tuple[list[str], list[str]]:
     path = Path(path)
     if path.is_file():
         return [str(path)], []
-    files, left_out = sorted(glob.glob(str(path), recursive=True)), list[str]()
     if path.is_dir():
-        files, left_out = parquet_among(str(path), (str(file) for file in path.rglob("*") if file.is_file()))
+        return parquet_among(str(path), (str(file) for file in path.rglob("*") if file.is_file()))
+    files = sorted(glob.glob(str(path), recursive=True))
     if not files:
         raise FileFormatError(f"{path}: no such file")
-    refuse_versions(map(os.path.abspath, files), lambda folder, mark: glob.glob(f"{glob.escape(folder)}/{mark}"))
-    return files, left_out
+    return files, []
 
 
 def parquet_among(folder: str, files: Iterable[str]) -> tuple[list[str], list[str]]:
     """Sort the files below a folder that are not hidden into those to read, by their endings, and those left out."""
     inside = {file: Path(os.path.relpath(file, folder)) for file in sorted(files)}
+    for part in itertools.chain.from_iterable(name.parents for name in inside.values()):
+        if part.name in _LOGS or "=" in part.name:
+            what = "a log of which files are current" if part.name in _LOGS else "the values of a column"
+            raise FileFormatError(f"{folder}: its folder {part} stands for {what}, expected plain Parquet files")
     seen = {file: name for file, name in inside.items() if not any(part[0] in "._" for part in name.parts)}
     read = [file for file, name in seen.items() if name.suffix.lower() in (".parquet", ".pq")]
     if not read:
         raise FileFormatError(f"{folder}: is a directory without Parquet files; expected a file")
-    taken = {*read}
-    return read, [str(name) for file, name in seen.items() if file not in taken]
-
-
-def refuse_versions(files: Iterable[str], find: Callable[[str, str], Any]) -> None:
-    """Refuse a folder with a log of which files are current; `find` looks for a pattern in a folder."""
-    folders = dict.fromkeys(str(folder) for file in files for folder in Path(file).parents if "=" not in folder.name)
-    for folder, (mark, whose) in itertools.product(folders, _LOGS.items()):
-        if find(folder, mark):
-            raise FileFormatError(
-                f"{folder}: is a table of {whose}, whose log ({mark}) says which of its files still count, expected "
-                "plain Parquet files; export the current version and read that"
-            )
+    return read, [str(name) for file, name in seen.items() if file not in {*read}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import json
@@ -35,7 +36,6 @@ from nearer.warning_types import InputWarning
 
 _FORMAT_OF = {ending: entry.name for entry in FORMATS.values() for ending in entry.endings}
 _MAGIC = ((b"PAR1", "parquet"), (b"\x93NUMPY", "numpy"), (b"MATLAB", "matlab"), (b"PK\x03\x04", "numpy"))
-_PACKED = ((b"\x1f\x8b", ".gz"), (b"\x28\xb5\x2f\xfd", ".zst"))
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,8 @@ class ReadResult:
 
 
 def warn_dropped(name: str, dropped: Dropped) -> None:
-    """Warn, at the line outside this package, of rows left out."""
-    frame, level, outside = sys._getframe(), 1, 1
-    while frame.f_back is not None:  # to the end: between two functions of this package others may stand
-        frame, level = frame.f_back, level + 1
-        if frame.f_globals.get("__name__", "").startswith("nearer"):
-            outside = level + 1
     for line in dropped_lines(dropped):
-        warnings.warn(f"{name}: {line}", InputWarning, stacklevel=outside)
+        warnings.warn(f"{name}: {line}", InputWarning, stacklevel=3)
 
 
 def read_comparisons(
@@ -176,7 +170,7 @@ def _read_copy(
 ) -> ReadResult:
     """Read standard input, or the one table of a zip archive, from a copy on disk."""
     with tempfile.TemporaryDirectory(prefix="nearer-") as folder:
-        copy, called = _copied_input(folder) if name == "-" else _unzipped(name, folder)
+        copy, called = _copied(name, folder)
         try:
             table = open_table(copy, layouts, **carrier)
             result = read_table(table, layouts, labels, n_objects, called)
@@ -188,31 +182,27 @@ def _read_copy(
     return replace(result, path=name)
 
 
-def _copied_input(folder: str) -> tuple[str, str]:
-    block = sys.stdin.buffer.read(1 << 20)
-    packed = next((ending for magic, ending in _PACKED if block.startswith(magic)), "")
-    copy = os.path.join(folder, "standard input" + packed)
-    with open(copy, "wb") as file:
-        file.write(block)
-        shutil.copyfileobj(sys.stdin.buffer, file)
-    return copy, "standard input"
-
-
-def _unzipped(name: str, folder: str) -> tuple[str, str]:
+def _copied(name: str, folder: str) -> tuple[str, str]:
+    """Copy standard input, or the one file of a zip archive; gives the copy, and what messages call it."""
+    called = copied = "standard input"
+    source: Any = sys.stdin.buffer
     try:
-        with zipfile.ZipFile(name) as archive:
-            held = [one for one in archive.infolist() if not one.is_dir() and "__MACOSX" not in one.filename]
-            if len(held) != 1:
-                names = listed(one.filename for one in held) or "nothing"
-                raise FileFormatError(f"{name}: holds {names}, expected one table; unpack it first")
-            if held[0].file_size > shutil.disk_usage(folder).free:
-                raise FileFormatError(f"{name}: {held[0].filename} has {held[0].file_size:,} bytes, more than are free")
-            copy = os.path.join(folder, Path(held[0].filename).name)
-            with archive.open(held[0]) as packed, open(copy, "wb") as file:
-                shutil.copyfileobj(packed, file)
+        with contextlib.ExitStack() as stack:
+            if name != "-":
+                archive = stack.enter_context(zipfile.ZipFile(name))
+                held = [one for one in archive.infolist() if not one.is_dir() and "__MACOSX" not in one.filename]
+                if len(held) != 1:
+                    names = listed(one.filename for one in held) or "nothing"
+                    raise FileFormatError(f"{name}: holds {names}, expected one table; unpack it first")
+                if held[0].file_size > shutil.disk_usage(folder).free:
+                    raise FileFormatError(f"{name}: holds {held[0].file_size:,} bytes, more than are free")
+                source = stack.enter_context(archive.open(held[0]))
+                called, copied = f"{name}, {held[0].filename}", Path(held[0].filename).name
+            with open(os.path.join(folder, copied), "wb") as file:
+                shutil.copyfileobj(source, file)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
         raise FileFormatError(f"{name}: is not a readable zip archive: {error}") from error
-    return copy, f"{name}, {held[0].filename}"
+    return os.path.join(folder, copied), called
 
 
 def open_table(name: str, layouts: Sequence[Layout] = (), *, format: str | None = None, **options: Any) -> Table:
@@ -244,20 +234,13 @@ def find_format(name: str, format: str | None = None) -> str:
         raise FileFormatError(f"{name}: no such file" + (f"; did you mean {near!r}?" if near else ""))
     if not path.is_file():
         refuse_irregular(path)
-    try:
-        with path.open("rb") as file:
-            head = file.read(4096)
-    except OSError as error:
-        raise FileFormatError(f"{name}: cannot be read: {error.strerror}") from error
+    with open_bytes(name) as file:
+        head = file.read(4096)
     if not head:
         raise FileFormatError(f"{name}: is empty")
     endings = [ending.lower() for ending in path.suffixes]
-    packed = bool(endings) and endings[-1] in COMPRESSED
-    if packed:
-        endings.pop()
-        with open_bytes(name) as unpacked:
-            head = unpacked.read(4096)
-    format = format or _format_of(endings, head)
+    packed = endings[-1:] and endings[-1] in COMPRESSED
+    format = format or _format_of(endings[:-1] if packed else endings, head)
     if packed and format not in ("text", "json", "jsonl"):
         raise FileFormatError(f"{name}: compressed files are read as text or JSON alone: unpack it first")
     return format
@@ -290,7 +273,9 @@ def read_table(
         raise FileFormatError(f"{table.name}: {nothing_left(dropped)}")
     objects = number_objects([one.names for one in found], table, plans[0].layout, labels, n_objects)
     made = [Comparisons.from_parts(_numbered(one, objects).parts(objects)) for one in found if len(one.names)]
-    comparisons = made[0] if len(made) == 1 else _joined(made)
+    if len({part.kind for part in made}) > 1:
+        made = [part.replaced(index=part.quadruplets()) for part in made]
+    comparisons = made[0] if len(made) == 1 else Comparisons.concat(made)
     dropped = join_dropped(dropped, {reason: (count, "") for reason, count in comparisons.dropped.items()})
     if not len(comparisons) or (comparisons.weights is not None and not comparisons.weights.any()):
         why = nothing_left(dropped, comparisons.answers.n_checks, len(comparisons))
@@ -326,12 +311,6 @@ def _dropped_by_all(table: Table, found: Sequence[Decoded], plans: Sequence[Plan
     for one in found:
         total = join_dropped(total, {reason: rows for reason, rows in one.dropped.items() if reason != where})
     return total | ({where: (left, "one of them")} if left else {})
-
-
-def _joined(parts: list[Comparisons]) -> Comparisons:
-    if len({part.kind for part in parts}) > 1:
-        parts = [part.replaced(index=part.quadruplets()) for part in parts]
-    return Comparisons.concat(parts)
 
 
 def nothing_left(dropped: Dropped, n_checks: int = 0, n_comparisons: int = 0) -> str:

@@ -6,13 +6,10 @@ The child runs this file by its path: it imports nothing else of the package.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
+import pickle
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,70 +22,54 @@ _NEEDS = {  # module that may not be installed -> what to say
 _CHILD = "import runpy, sys; runpy.run_path(sys.argv[1])['main'](*sys.argv[2:])"
 
 
-def read_matlab(path: str) -> tuple[str, dict[str, np.ndarray], list[str]]:
-    """Read a .mat file: its format in words, its arrays (vectors 1-D, scalars 0-D), the names of other variables."""
-    with _read_by_child("MATLAB file", path) as out, np.load(out, allow_pickle=False) as loaded:
-        form, *others = loaded[""].tolist()
-        return form, {name[1:]: loaded[name] for name in loaded.files if name}, others
-
-
-def read_sheets(path: str) -> dict[str, tuple[int, list[list[Any]]]]:
-    """Read each sheet of a spreadsheet: the number of empty rows above the first, and rows of cells, None if empty."""
-    with _read_by_child("spreadsheet", path) as out:
-        return json.loads(out.read_text(encoding="ascii"))
-
-
-@contextlib.contextmanager
-def _read_by_child(kind: str, path: str) -> Iterator[Path]:
+def read_in_child(kind: str, path: str) -> Any:
+    """What `_READERS[kind]` makes of a file; FileFormatError if it fails, crashes or takes too long."""
     from nearer.data.messages import FileFormatError
     from nearer.machine import available_memory
 
     free = available_memory()
     limit = -1 if free is None else free // 2 + (4 << 30)  # the libraries that are mapped take some; -1 is none
-    environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONIOENCODING": "utf-8:backslashreplace"}
-    with tempfile.TemporaryDirectory(prefix="nearer-") as folder:
-        out = Path(folder) / "content"
-        try:
-            done = subprocess.run(
-                [sys.executable, "-c", _CHILD, __file__, kind, os.path.abspath(path), str(out), str(limit)],
-                capture_output=True, text=True, encoding="utf-8", errors="replace", stdin=subprocess.DEVNULL,
-                env=os.environ | environment, timeout=_SECONDS, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired as error:
-            raise FileFormatError(f"{path}: is not a readable {kind}: still reading after {_SECONDS} s") from error
-        if done.returncode == 1 and done.stdout:
-            raise FileFormatError(f"{path}: {done.stdout.strip()}")
-        if done.returncode or not out.exists():
-            raise FileFormatError(f"{path}: is not a readable {kind}: it crashes the reader of this format")
-        yield out
+    environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _CHILD, __file__, kind, os.path.abspath(path), str(limit)],
+            capture_output=True, stdin=subprocess.DEVNULL, env=os.environ | environment, timeout=_SECONDS, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise FileFormatError(f"{path}: is not a readable {kind}: still reading after {_SECONDS} s") from error
+    if done.returncode == 1 and done.stdout:
+        raise FileFormatError(f"{path}: {done.stdout.decode(errors='replace')}")
+    if done.returncode:
+        raise FileFormatError(f"{path}: is not a readable {kind}: it crashes the reader of this format")
+    return pickle.loads(done.stdout)
 
 
 # ---- in the child --------------------------------------------------------------------------------------------------
 
 
-def main(kind: str, path: str, out: str, limit: str) -> None:
-    """Write what is in `path` to `out`, or print why not and exit; `limit` is bytes of memory."""
+def main(kind: str, path: str, limit: str) -> None:
+    """Write what is in `path` to standard output, or why not, and exit; `limit` is bytes of memory."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_AS, (int(limit), int(limit)))
     try:
-        (_write_variables if kind == "MATLAB file" else _write_sheets)(path, out)
+        sys.stdout.buffer.write(pickle.dumps(_READERS[kind](path)))
     except Exception as error:  # the readers raise many kinds for a damaged file
         why = f"is not a readable {kind}: {str(error) or type(error).__name__}"
-        sys.stdout.write(_NEEDS.get(getattr(error, "name", ""), why))
+        sys.stdout.buffer.write(_NEEDS.get(getattr(error, "name", ""), why).encode(errors="backslashreplace"))
         sys.exit(1)
 
 
-def _write_sheets(path: str, out: str) -> None:
+def _sheets(path: str) -> dict[str, tuple[int, list[list[Any]]]]:
+    """Read each sheet: the number of empty rows above the first, and rows of cells, None if empty."""
     import python_calamine as calamine
 
     book = calamine.CalamineWorkbook.from_path(path)
     sheets = {name: book.get_sheet_by_name(name) for name in book.sheet_names}
     rows = {name: [list(map(_cell, row)) for row in sheet.to_python()] for name, sheet in sheets.items()}
-    found = {name: ((sheet.start or [0])[0], rows[name]) for name, sheet in sheets.items()}
-    Path(out).write_text(json.dumps(found), encoding="ascii")
+    return {name: ((sheet.start or [0])[0], rows[name]) for name, sheet in sheets.items()}
 
 
 def _cell(value: Any) -> Any:
@@ -97,8 +78,8 @@ def _cell(value: Any) -> Any:
     return None if value == "" else value if isinstance(value, (str, int, float)) else str(value)
 
 
-def _write_variables(path: str, out: str) -> None:
-    """Write arrays as .npz, with the format and the names of other variables under an empty name."""
+def _variables(path: str) -> tuple[str, dict[str, np.ndarray], list[str]]:
+    """Read the format in words, arrays (vectors 1-D, scalars 0-D), and the names of other variables."""
     from scipy.io import loadmat, whosmat
 
     try:
@@ -111,10 +92,8 @@ def _write_variables(path: str, out: str) -> None:
         with h5py.File(path, "r") as file:
             held = {name: node for name, node in file.items() if isinstance(node, h5py.Dataset)}
             form, variables = "MATLAB 7.3", {name: _from_hdf5(file, held[name]) for name in held if name[:1] != "#"}
-    others = [name for name, value in variables.items() if value is None]
-    named: dict[str, Any] = {f"={name}": value for name, value in variables.items() if value is not None}
-    with open(out, "wb") as file:
-        np.savez(file, **named | {"": np.array([form, *others])})
+    arrays = {name: value for name, value in variables.items() if value is not None}
+    return form, arrays, [name for name in variables if name not in arrays]
 
 
 def _plain(value: Any) -> np.ndarray | None:
@@ -148,3 +127,6 @@ def _from_hdf5(file: Any, node: Any) -> np.ndarray | None:
     if kind == b"char":
         return _plain(np.array(texts(node)))
     return _plain(values.astype(bool) if kind == b"logical" else values)
+
+
+_READERS = {"MATLAB file": _variables, "spreadsheet": _sheets}

@@ -16,15 +16,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-
 from nearer.data.messages import FileFormatError, counted, shown
 from nearer.data.validate import check_integer, is_unicode
 from nearer.tables.table import Table
 
 HEAD_BYTES = 1 << 20
 SAMPLE_ROWS = 200
-MOST_COLUMNS = 10_000
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 WHITESPACE = "whitespace"  # runs of blanks
 _CALLED = {name: mark for mark, name in DELIMITERS.items()} | {"pipe": "|", "\\t": "\t", "space": " "}
@@ -36,21 +33,18 @@ _BOMS = {  # that of UTF-32 starts as that of UTF-16 does
 _QUOTED_OR_BLANKS = re.compile(r'(?<![^ \t\r\n])"(?:[^"\r\n]|"")*"(?![^ \t\r\n])|[ \t]+')
 _END = "END OF FILE"  # a line of its own, as Gorilla writes it
 _LONGEST_CELL = 1 << 26  # Python's own limit is 131,072 characters
-_SEP_LINE = re.compile(r'"?sep=([^\r\n"]|\\t)"?[\t ,;]*\r?\n', re.IGNORECASE)
 
 # A cell that starts with one of these may be taken for a formula (the last four are full-width forms).
-_RISKY = "=+\\-@\t\r\n＝＋－＠"
-_NEEDS_GUARD = re.compile(f"'*[{_RISKY}]")
-_GUARDED = re.compile(f"'+[{_RISKY}]")
+_RISKY = "=+-@\t\r\n＝＋－＠"
 
 
 def guard(text: str) -> str:
     """Put an apostrophe before a text that a spreadsheet could run as a formula."""
-    return "'" + text if _NEEDS_GUARD.match(text) else text
+    return "'" + text if text.lstrip("'")[:1] in {*_RISKY} else text
 
 
 def unguard(text: str) -> str:
-    return text[1:] if _GUARDED.match(text) else text
+    return text[1:] if text[:1] == "'" and guard(text) != text else text
 
 
 def text_cells(texts: Iterable[str], what: str, delimiter: str = ",") -> list[str]:
@@ -148,10 +142,9 @@ def open_text(
         text = text[2:].lstrip()
     if not text.strip():
         raise FileFormatError(f"{path}: is empty")
-    sep_line = _SEP_LINE.match(text)  # Excel's own declaration of the delimiter
-    above = max(header_row - 1, 1 if sep_line else 0)  # lines
+    above = max(header_row - 1, 0)  # lines
     if delimiter is None:
-        delimiter = sep_line[1] if sep_line else _find_delimiter(path, text, above)
+        delimiter = _find_delimiter(path, text, above)
     delimiter = _CALLED.get(delimiter, delimiter)
     if delimiter != WHITESPACE and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise ValueError(f"delimiter: got {delimiter!r}, expected one character, or 'tab', 'space', 'whitespace'")
@@ -159,25 +152,20 @@ def open_text(
     if not rows:
         raise FileFormatError(f"{path}: ends before line {header_row}, expected the names of the columns there")
     first, last, cells = rows[0]
-    if len(cells) > MOST_COLUMNS:
-        raise FileFormatError(f"{path}, line {first}: {len(cells):,} columns, expected at most {MOST_COLUMNS:,}")
     called = "space" if delimiter == " " else DELIMITERS.get(delimiter, delimiter)
     form = f"{called}-separated" + ("" if encoding[:5] == "utf-8" else f", {encoding}")
     names = [cell.strip() if header_row else "" for cell in cells]
     data = [row[2] for row in rows[1 if header_row else 0 :]]
     if not data:
         raise FileFormatError(f"{path}: has a header but no rows{'' if whole else f' within {HEAD_BYTES:,} bytes'}")
-    notes, spare = [], False
-    if {*map(len, data)} == {len(names) + 1}:
-        spare = not any(row[-1].strip() for row in data)
-        if spare or delimiter == WHITESPACE:
-            names.insert(len(names) if spare else 0, "")
-            which = "last, which is empty" if spare else "first, as in a table of R"
-            notes = [f"each row has one cell more than the header: the {which}"]
+    notes = []
+    if delimiter == WHITESPACE and {*map(len, data)} == {len(names) + 1}:
+        names.insert(0, "")
+        notes.append("each row has one cell more than the header: the first, as in a table of R")
     skip = last if header_row else first - 1
     return TextTable(
         path, form, names, notes=notes, names_are_cells=header_row > 0, encoding=encoding, delimiter=delimiter,
-        skip=skip, rows=data, spare=spare,
+        skip=skip, rows=data,
     )  # fmt: skip
 
 
@@ -225,23 +213,20 @@ def _coded(columns: Sequence[Any]) -> list[Any]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found: list[Any] = [None] * len(columns)
-    n_rows = len(columns[0])
-    if n_rows >= _MANY and not pa.types.is_dictionary(columns[0].type):
-        # Looking texts up among those of the first rows is faster, if these are all.
-        with ThreadPoolExecutor(min(_MOST_THREADS, pa.cpu_count())) as pool:
-            texts = list(pool.map(lambda column: pc.unique(column.slice(0, _MANY // 4)).drop_null(), columns))
-            starts = range(0, n_rows, _MANY)
-            tasks = [(column.slice(start, _MANY), texts[at]) for at, column in enumerate(columns) for start in starts]
-            codes = list(pool.map(lambda task: pc.index_in(task[0], value_set=task[1]), tasks))
-        for at, column in enumerate(columns):
-            parts = [part for array in codes[at * len(starts) : (at + 1) * len(starts)] for part in array.chunks]
-            if sum(part.null_count for part in parts) == column.null_count:
-                found[at] = pa.DictionaryArray.from_arrays(pa.concat_arrays(parts), texts[at], safe=False)
-    for at, column in enumerate(columns):
-        if found[at] is None:
-            found[at] = column.dictionary_encode().unify_dictionaries().combine_chunks()
-    return found
+    def encoded(column: Any) -> Any:
+        return column.dictionary_encode().unify_dictionaries().combine_chunks()
+
+    starts = range(0, len(columns[0]), _MANY)
+    if len(starts) < 2 or pa.types.is_dictionary(columns[0].type):
+        return list(map(encoded, columns))
+    # Looking texts up among those of the first rows is faster, if these are all.
+    with ThreadPoolExecutor(min(_MOST_THREADS, pa.cpu_count())) as pool:
+        texts = list(pool.map(lambda column: pc.unique(column.slice(0, _MANY // 4)), columns))
+        tasks = [(column.slice(start, _MANY), known) for column, known in zip(columns, texts) for start in starts]
+        looked_up = pool.map(lambda task: pc.index_in(task[0], value_set=task[1]).chunks, tasks)
+        codes = [pa.chunked_array(itertools.chain(*itertools.islice(looked_up, len(starts)))) for _ in columns]
+    coded = (pa.DictionaryArray.from_arrays(found.combine_chunks(), known) for known, found in zip(texts, codes))
+    return [encoded(column) if made.null_count else made for column, made in zip(columns, coded)]
 
 
 def _with_texts(column: Any, texts: Any) -> Any:
@@ -255,15 +240,6 @@ def _may_hold(texts: Any, letter: str) -> bool:
     return letter.encode() in memoryview(texts.buffers()[2] or b"").tobytes()
 
 
-def _rows_with(column: Any, pattern: str) -> np.ndarray:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    codes = np.flatnonzero(pc.match_substring_regex(column.dictionary, pattern).to_numpy(zero_copy_only=False))
-    is_in = pc.is_in(column.indices, value_set=pa.array(codes, pa.int32()))
-    return np.flatnonzero(is_in.to_numpy(zero_copy_only=False)) if len(codes) else codes
-
-
 @dataclass
 class TextTable(Table):
     """A delimited text file, as a first look found it."""
@@ -272,7 +248,6 @@ class TextTable(Table):
     delimiter: str = ","  # one character, or "whitespace"
     skip: int = 0  # lines before the first row of data
     rows: list[list[str]] = field(default_factory=list)  # the first rows of data
-    spare: bool = False  # whether each row ends with a delimiter, and the header does not
 
     def read(self, positions: Sequence[int]) -> list[Any]:
         return self._unguarded(self.as_written(positions))
@@ -284,8 +259,7 @@ class TextTable(Table):
 
         held = self._is_plain and os.path.getsize(self.name) <= _HELD_BYTES
         names = [f"c{position}" for position in range(len(self.names))]
-        wanted = [names[position] for position in positions] + names[-1:] * self.spare
-        wanted = list(dict.fromkeys(wanted or names[:1]))
+        wanted = list(dict.fromkeys(names[position] for position in positions)) or names[:1]
         read_options = pacsv.ReadOptions(
             block_size=_HELD_BLOCK if held else _BLOCK_BYTES, column_names=names, skip_rows=self.skip,
             encoding=self.encoding.removesuffix("-sig"),
@@ -301,49 +275,37 @@ class TextTable(Table):
             include_columns=wanted, column_types=dict.fromkeys(wanted, kind), check_utf8=False,
             strings_can_be_null=False,  # an empty cell is an empty text, which costs less
         )  # fmt: skip
-        options = read_options, parse_options, convert_options
         try:
-            if self._is_plain:
-                found = pacsv.read_csv(pa.OSFile(self.name), *options)
-            else:
-                with self._stream() as stream, pacsv.open_csv(stream, *options) as reader:
-                    found = reader.read_all()
+            with self._stream() as stream:
+                found = pacsv.read_csv(stream, read_options, parse_options, convert_options)
             read = dict(zip(wanted, _coded(found.columns)))
             for column in read.values():
                 column.dictionary.validate(full=True)  # that text is UTF-8
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._diagnose(error) from error
-        if self.spare:
-            filled = _rows_with(read[names[-1]], r"\S")
-            if len(filled):
-                raise self.refusal("got a cell, expected none, as in the rows above it", len(names) - 1, int(filled[0]))
         return [self._trimmed(read[names[position]], position) for position in positions]
 
     def _unguarded(self, columns: list[Any]) -> list[Any]:
         """Take off the apostrophes of `guard`, if all cells that need one have one."""
-        import pyarrow.compute as pc
+        import pyarrow as pa
 
-        def some(pattern: str) -> bool:
-            return any(pc.any(pc.match_substring_regex(column.dictionary, pattern)).as_py() for column in columns)
-
-        if (
-            not any(_may_hold(column.dictionary, "'") for column in columns)
-            or not some(f"^'+[{_RISKY}]")
-            or some(f"^[{_RISKY}]")
-        ):
+        if not any(_may_hold(column.dictionary, "'") for column in columns):
             return columns
-        pattern = f"^'('*[{_RISKY}])"
-        return [_with_texts(col, pc.replace_substring_regex(col.dictionary, pattern, r"\1")) for col in columns]
+        texts = [column.dictionary.to_pylist() for column in columns]
+        if any(text[:1] in {*_RISKY} for cells in texts for text in cells):
+            return columns
+        return [_with_texts(column, pa.array(map(unguard, cells))) for column, cells in zip(columns, texts)]
 
     def _trimmed(self, column: Any, position: int) -> Any:
+        """Take off the blanks that begin every cell of a column."""
         import pyarrow.compute as pc
 
         if not _may_hold(column.dictionary, " "):
             return column
-        quoted = _rows_with(column, '^ +"')
-        if len(quoted):
+        quoted = pc.match_substring_regex(column.dictionary, '^ +"')
+        if pc.any(quoted).as_py():
             why = "got a blank before a quotation mark, expected none: the cell would keep its marks"
-            raise self.refusal(why, position, int(quoted[0]))
+            raise self.refusal(why, position, pc.index(quoted.take(column.indices), True).as_py())
         if not pc.all(pc.starts_with(column.dictionary, " ")).as_py():
             return column
         return _with_texts(column, pc.utf8_ltrim(column.dictionary, characters=" "))
@@ -353,8 +315,7 @@ class TextTable(Table):
         return [[*row, *[""] * width][:width] for row in self.rows[:n_rows]]
 
     def place(self, row: int) -> str:
-        found = next(itertools.islice(self._data("replace"), row, None), None)
-        return f"row {row + 1}" if found is None else f"line {found[0]}"
+        return f"line {next(itertools.islice(self._data('replace'), row, None))[0]}"
 
     def _data(self, errors: str = "strict") -> Iterator[_Row]:
         with self._text(errors) as text:
@@ -373,7 +334,7 @@ class TextTable(Table):
         import pyarrow as pa
 
         if self.delimiter != WHITESPACE:
-            return pa.input_stream(self.name, compression="detect")
+            return pa.OSFile(self.name) if self._is_plain else pa.input_stream(self.name, compression="detect")
         with self._text() as text:
             return pa.BufferReader(_squeezed(text.read()).encode(self.encoding.removesuffix("-sig")))
 
@@ -394,9 +355,8 @@ class TextTable(Table):
             return FileFormatError(f"{self.name}: is not {self.encoding} text; give the option `encoding`")
         if bad is None:
             return FileFormatError(f"{self.name}: cannot be read as a table: {str(error).splitlines()[0]}")
-        first, last, cells = bad
-        hint = "quote a cell that holds the delimiter, or give the option `delimiter`, or header_row in a layout"
-        hint = "is a quotation mark not closed?" if last - first > 20 else hint
+        first, _, cells = bad
+        hint = "is a quotation mark not closed, does a cell hold the delimiter, or is it another line than header_row?"
         hint += f" ({n_more + 1:,} such rows)" if n_more else ""
         why = f"{counted(len(cells), 'cell')}, expected {width}: {shown(', '.join(cells))}; {hint}"
         return FileFormatError(f"{self.name}, line {first}: {why}")
