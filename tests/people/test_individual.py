@@ -186,25 +186,3 @@ def test_objects_that_nobody_names_have_no_place(points):
     assert np.isnan(model.embedding_[25:]).all()
     assert np.isfinite(model.embedding_[:25]).all()
     assert np.isnan(model.predict_proba([[0, 1, 26]])).all()
-
-
-def test_weights_are_drawn(model):
-    from nearer.plots import plot_weights
-
-    ax = plot_weights(model)
-    assert ax.get_xlabel() == "Weight of axis 1"
-    assert len(ax.collections[0].get_offsets()) == 24
-    assert len(ax.texts) == 24
-    ax = plot_weights(model, axes=(1, 0), groups={person: "$x$" if person % 2 else "b" for person in range(24)})
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["$x$", "b"]
-    assert sum(len(points.get_offsets()) for points in ax.collections) == 24
-    with pytest.raises(ValueError, match="expected two numbers from 0 to 1"):
-        plot_weights(model, axes=(0, 2))
-
-
-def test_one_axis_is_drawn_side_by_side(points):
-    from nearer.plots import plot_weights
-
-    data = answers_of(points[:, :1], 6, 30, np.random.default_rng(0))
-    ax = plot_weights(IndividualEmbedding(1, spread=0.3, random_state=0).fit(data))
-    assert ax.get_xlabel() == "Person"
