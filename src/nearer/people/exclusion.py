@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import os
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -16,11 +15,7 @@ from nearer.data import Comparisons, is_number
 from nearer.data.messages import counted, listed
 from nearer.io.coerce import as_comparisons
 from nearer.people.participants import FRACTIONS, SIGNIFICANT, ParticipantTable, participants
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from nearer.tables.layout import tomllib
 
 # Rule -> its largest value, the column of the table, how a value breaks it, and that in words (fractions in percent).
 _RULES: dict[str, tuple[float, str, Callable[[Any, Any], Any], str]] = {
@@ -75,7 +70,7 @@ class ExclusionRules:
             return rules
         if isinstance(rules, str | os.PathLike):
             try:
-                return ExclusionRules.read(tomllib.loads(Path(rules).read_text(encoding="utf-8")))
+                return ExclusionRules.read(tomllib.loads(Path(rules).read_text(encoding="utf-8-sig")))
             except ValueError as error:  # not TOML, or not rules
                 raise ValueError(f"{os.fspath(rules)}: {error}") from error
         names = [field.name for field in fields(ExclusionRules)]

@@ -269,9 +269,8 @@ class IndividualEmbedding(BaseEstimator):
             if self.spread_ > 0.0:
                 rounds = INDIVIDUAL_ROUNDS if self.reliability else 0
                 points, weights, n_iter = problem.solve(start, ones, self.spread_, _TOL)
-                points, weights, more, self.reliability_ = problem.without_guesses(
-                    points, weights, self.spread_, _TOL, rounds
-                )
+                found = problem.without_guesses(points, weights, self.spread_, _TOL, rounds)
+                points, weights, more, self.reliability_ = found
                 self.n_iter_ = n_iter + more
             else:
                 points, weights = np.nan_to_num(self.group_.embedding_), ones

@@ -145,9 +145,7 @@ def bootstrap(
     The bias of the map, due to wrong answers that its loss does not model, is estimated by simulation: answers are
     drawn from a map fitted by models with lapses, and the fits to them are compared with that map.
 
-    In simulations 90 % intervals contained the truth in 88 to 98 % of cases at every noise level, and 90 % regions in
-    88 to 100 %, but only in 82 to 84 % with ste and hinge on very flat maps of three dimensions. They assume that the
-    dimension is right. See docs/conclusions.md.
+    Intervals and regions assume that the dimension is right; docs/conclusions.md says how often they contain the truth.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ class LearningCurve:
         found = interval_of([law.needed_for(accuracy) for law in self.plausible_laws], level, *_BOUNDS)
         return replace(found, low=min(found.low, float(self.n_comparisons[-1]))) if self.early else found
 
-    def to_dict(self, extrapolate_to: int | None = None, level: float = 0.9) -> dict[str, list[Any]]:
+    def to_dict(self, extrapolate_to: int | None = None) -> dict[str, list[Any]]:
         """Return the columns of a table: the sizes measured, then a predicted curve up to `extrapolate_to`."""
         n = self.n_comparisons.tolist()
         table: dict[str, list[Any]] = {
@@ -123,7 +123,7 @@ class LearningCurve:
         if extrapolate_to is not None:
             sizes = np.geomspace(n[-1], check_integer(extrapolate_to, "extrapolate_to", n[-1] + 1), 25)
             for size in np.unique(sizes.round().astype(int))[1:].tolist():
-                found = self.predict(size, level)
+                found = self.predict(size)
                 for column, value in zip(table.values(), (size, found.estimate, found.low, found.high, True)):
                     column.append(value)
         return table
