@@ -36,7 +36,7 @@ def work() -> list[float]:
             result = get_solver(solver).solve(streamed, rng.normal(size=(8, 2)), 0)
             found.append(result.embedding.sum() + streamed.error(result.embedding))
     triplets = Comparisons(rows[:, :3], n_objects=8, participants=np.arange(60) % 3)
-    found.append(IndividualEmbedding(spread=0.3, max_iter=5, random_state=0).fit(triplets).weights_.sum())
+    found.append(IndividualEmbedding(spread=0.3, random_state=0).fit(triplets).weights_.sum())
     found.append(float(suggest(triplets, 2, random_state=0).index.sum()))
     kernels.draw_many(1, 0, 5, 3)
     return found

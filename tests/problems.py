@@ -93,3 +93,11 @@ def noisy_problem(loss, form="triplets", n=15, d=2, size=700, noise=0.15, seed=1
     objective = LocalObjective(comparisons, get_loss(loss), d, n_jobs=1)
     X0 = truth + 0.3 * rng.normal(size=truth.shape)
     return Problem(objective, as_quadruplets(comparisons.index), weights, X0)
+
+
+def odd_one_out(n, n_objects, seed=0):
+    """Odd-one-out answers about random points in two dimensions, without errors."""
+    rng = np.random.default_rng(seed)
+    X, sets = rng.normal(size=(n_objects, 2)), np.array([rng.permutation(n_objects)[:3] for _ in range(n)])
+    apart = np.stack([np.linalg.norm(X[sets[:, (k + 1) % 3]] - X[sets[:, (k + 2) % 3]], axis=1) for k in range(3)])
+    return Comparisons.from_odd_one_out(sets, sets[np.arange(n), apart.argmin(axis=0)])

@@ -31,9 +31,7 @@ from nearer.reports.sentences import (
     scores_line,
     violations_sentence,
 )
-from nearer.selection import Evaluation
-from nearer.selection.dimension import selection_of
-from nearer.selection.evaluate import MapScore
+from nearer.selection import DimensionSelection, Evaluation
 
 
 @pytest.mark.parametrize(
@@ -265,7 +263,7 @@ def test_the_bound_of_the_ceiling_holds():
 def test_a_part_of_a_cross_validation_is_told_as_a_part():
     nan = np.nan
     table = np.array([[[0.8, 0.9, nan], [0.7, nan, nan], [nan] * 3]] * 2)
-    found = selection_of(np.array([1, 2, 3]), table)
+    found = DimensionSelection(np.array([1, 2, 3]), *table)
     lines = dimension_lines(found).splitlines()
     assert [line.split(maxsplit=1)[1] for line in lines[1:4]] == [
         "75.0 % ± 5.0   (2 of 3 folds)", "90.0 %   (1 of 3 folds)", "unknown   (0 of 3 folds)",
@@ -273,6 +271,8 @@ def test_a_part_of_a_cross_validation_is_told_as_a_part():
     assert "3 of 9 maps" in lines[4]
 
 
+SCORE = {"accuracy": 0.75, "n_comparisons": 3, "n_satisfied": 2}
+WEIGHTS = {"weight": 1600.0, "weight_satisfied": 1400.0}
 HELD_OUT = {"held_out": 0.912, "held_out_low": 0.8842, "held_out_high": 0.9398, "fold_accuracy": (0.912,) * 5}
 
 
@@ -298,10 +298,10 @@ HELD_OUT = {"held_out": 0.912, "held_out_low": 0.8842, "held_out_high": 0.9398, 
         (distances_sentence(0.0, 0.0, 0.0), "equally far (0 against 0 %"),
         (scores_line(Evaluation(0.99999, **HELD_OUT)), "over 99.9 % of the answers satisfied; 91.2 % of held-out"),
         (scores_line(Evaluation(0.99999, **HELD_OUT)), "(5-fold cross-validation, 95 % interval 88.4 to 94.0 %)"),
-        (score_lines(MapScore(1.0, 1, 1)), "100 % satisfied: 1 of 1 comparison"),
-        (score_lines(MapScore(0.875, 3, 2, 1600.0, 1400.0, True)), "1,400 of 1,600 answers, the votes on 3"),
-        (score_lines(MapScore(0.75, 3, 2, 2.0, 1.5, False)), "1.5 of 2.0 by weight, 2 of 3 comparisons"),
-        (score_lines(MapScore(1.0, 3, 3, None, None, None, "ste", 0.25, 0.03)), "log-loss 0.2500"),
+        (score_lines(SCORE), "75.0 % satisfied: 2 of 3 comparisons"),
+        (score_lines(SCORE | WEIGHTS | {"weights_are_votes": True}), "1,400 of 1,600 answers, the votes on 3"),
+        (score_lines(SCORE | WEIGHTS | {"weights_are_votes": False}), "1,400.0 of 1,600.0 by weight, 2 of 3 comp"),
+        (score_lines(SCORE | {"loss": "ste", "log_loss": 0.25, "calibration_error": 0.03}), "log-loss 0.2500"),
         (reliability_sentence([0.9, 0.1, 0.0]), "3 people seems to guess; 1 do so more often than not"),
     ],
 )

@@ -10,11 +10,11 @@ import pytest
 import nearer
 from nearer import GNMDS, TSTE, Comparisons, OrdinalEmbedding
 from nearer.auto_dimension import Evidence, choose_components, weigh
-from nearer.data.splits import questions_of
 from nearer.datasets import make_comparisons, make_points
 from nearer.refits import at_random, fit_best, simulated, template
 from nearer.selection import cross_validate_dimensions
 from nearer.selection.dimension import _as_of_all, conclude
+from problems import odd_one_out
 
 
 def noisy(n, d, n_comparisons, seed=0, noise=0.1):
@@ -39,54 +39,62 @@ def concluded(better, chosen, accuracy=0.8, n_answers=10_000):
 
 def test_it_is_decisive_where_smaller_and_larger_dimensions_are_ruled_out():
     found = concluded([9.0, 0.0, 4.0, 5.0], 2)
-    assert found.decisive
-    assert found.candidates == (2,)
+    assert (found.decisive, found.candidates) == (True, (2,))
     assert found.verdict.startswith("2 dimensions: 80.0%")
+    assert "fewer" not in concluded([0.0, 4.0], 1).verdict
 
 
-def test_it_says_which_dimensions_are_left_and_why():
-    close = concluded([9.0, 1.5, 0.0, 4.0], 3)
-    assert (close.decisive, close.candidates) == (False, (2, 3))
-    assert close.verdict.startswith("2 or 3 dimensions, 3 if in doubt (80.0%")
-    assert "2 predicts almost as well as 3" in close.verdict
-    more = concluded([9.0, 0.0, 2.0, 5.0], 2)
-    assert more.candidates == (2, 3)
-    assert "3 does not predict clearly worse than 2" in more.verdict
-    few = concluded([9.0, 0.0, 4.0, 5.0], 2, n_answers=500)
-    assert few.candidates == (2, 3)
-    assert "500 answers about 20 objects is too small to see more than 2 dimensions (about 519 needed)" in few.verdict
-    edge = concluded([9.0, 9.0, 0.0], 3)
-    assert edge.verdict.startswith("the answers do not determine the dimension: the largest dimension tried, 3, is")
-    coin = concluded([9.0, 0.0, 4.0], 2, accuracy=0.5)
-    assert "no better than a coin" in coin.verdict
-    assert "only one dimension was tried" in concluded(None, 2).verdict
+@pytest.mark.parametrize(
+    ("better", "chosen", "more", "candidates", "verdict"),
+    [
+        ([9.0, 1.5, 0.0, 4.0], 3, {}, (2, 3), "2 or 3 dimensions, 3 if in doubt (80.0%"),
+        ([9.0, 1.5, 0.0, 4.0], 3, {}, (2, 3), "2 predicts almost as well as 3"),
+        ([9.0, 0.0, 2.0, 5.0], 2, {}, (2, 3), "3 does not predict clearly worse than 2"),
+        ([9.0, 0.0, 4.0, 5.0], 2, {"n_answers": 500}, (2, 3), "more than 2 dimensions (about 519 needed)"),
+        (
+            [9.0, 9.0, 0.0],
+            3,
+            {},
+            (3,),
+            "the answers do not determine the dimension: the largest dimension tried, 3, is",
+        ),
+        ([9.0, 0.0, 4.0], 2, {"accuracy": 0.5}, (2,), "no better than a coin"),
+        (None, 2, {}, (2,), "only one dimension was tried"),
+    ],
+)
+def test_it_says_which_dimensions_are_left_and_why(better, chosen, more, candidates, verdict):
+    found = concluded(better, chosen, **more)
+    assert (found.decisive, found.candidates) == (False, candidates)
+    assert verdict in found.verdict
 
 
 def test_a_larger_dimension_has_to_make_answers_likelier_and_satisfy_more_of_them():
     rng = np.random.default_rng(0)
     x = np.where(rng.random(4000) < 0.8, 0.5, -0.5)
-    units = np.arange(4000)
     better = np.where((x < 0) & (rng.random(4000) < 0.3), 0.5, x)
     sharper = x * np.where(x > 0, rng.choice([1.0, 2.0], 4000), 1.0)  # surer where right, yet no more are right
-    chosen = {name: weigh(np.array([1, 2]), np.array([x, y]), units).chosen
-              for name, y in {"better": better, "sharper": sharper, "same": x, "worse": -x}.items()}  # fmt: skip
-    assert chosen == {"better": 2, "sharper": 1, "same": 1, "worse": 1}
-    found = weigh(np.array([1, 2]), np.array([x, better]), units)
+    lucky = x.copy()  # a gain within a standard error
+    lucky[np.flatnonzero(x < 0)[:16]], lucky[np.flatnonzero(x > 0)[:14]] = 0.5, -0.5
+    for y, chosen in ((better, 2), (sharper, 1), (lucky, 1), (x, 1), (-x, 1)):
+        assert weigh(np.array([1, 2]), np.array([x, y]), np.arange(4000)).chosen == chosen
+    found = weigh(np.array([1, 2]), np.array([x, better]), np.arange(4000))
     assert found.better[0, 1] == pytest.approx(-found.better[1, 0])
     assert found.by_larger == -np.inf
     assert found.better[0, 1] > 5
 
 
-def test_answers_that_belong_together_count_once():
+def test_answers_that_belong_together_count_once_and_weights_as_rows_would():
     rng = np.random.default_rng(0)
-    x = np.where(rng.random(400) < 0.7, 0.5, -0.5)
+    dims, x, units = np.array([1, 2]), np.where(rng.random(400) < 0.7, 0.5, -0.5), np.arange(400)
     y = np.where((x < 0) & (rng.random(400) < 0.2), 0.5, x)
-    once = weigh(np.array([1, 2]), np.array([x, y]), np.arange(400)).better[0, 1]
-    copies = np.array([np.tile(x, 4), np.tile(y, 4)])
-    assert weigh(np.array([1, 2]), copies, np.tile(np.arange(400), 4)).better[0, 1] == pytest.approx(once, rel=1e-3)
-    assert weigh(np.array([1, 2]), copies, np.arange(1600)).better[0, 1] == pytest.approx(2 * once, rel=1e-3)
-    weighted = weigh(np.array([1, 2]), np.array([x, y]), np.arange(400), np.full(400, 4.0))
-    assert weighted.better[0, 1] == pytest.approx(once, rel=1e-3)
+    once = weigh(dims, np.array([x, y]), units).better[0, 1]
+    copies = np.tile([x, y], 4)
+    assert weigh(dims, copies, np.tile(units, 4)).better[0, 1] == pytest.approx(once, rel=1e-3)
+    assert weigh(dims, copies, np.arange(1600)).better[0, 1] == pytest.approx(2 * once, rel=1e-3)
+    weights = rng.integers(1, 5, 400)
+    weighted = weigh(dims, np.array([x, y]), units, weights.astype(float))
+    repeated = weigh(dims, np.repeat([x, y], weights, axis=1), np.repeat(units, weights))
+    assert weighted.better[0, 1] == pytest.approx(repeated.better[0, 1], rel=1e-3)
 
 
 @pytest.mark.parametrize("true", [1, 2, 3])
@@ -99,38 +107,31 @@ def test_the_true_dimension_is_found_in_noisy_answers(true):
 
 
 def test_the_result_does_not_depend_on_the_threads():
-    data = noisy(20, 2, 600)
-    est = OrdinalEmbedding(n_init=2)
-    one, many = (cross_validate_dimensions(est, data, [1, 2, 3], random_state=3, n_jobs=k) for k in (1, 4))
+    data = Comparisons(noisy(20, 2, 600).index, n_objects=21)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # also about the object without answers
+        one, many = (
+            cross_validate_dimensions(OrdinalEmbedding(n_init=2), data, [1, 2, 3], random_state=3, n_jobs=k)
+            for k in (1, 4)
+        )
     np.testing.assert_array_equal(one.fold_accuracy, many.fold_accuracy)
     np.testing.assert_array_equal(one.fold_log_loss, many.fold_log_loss)
 
 
-def test_losses_without_a_model_have_no_log_loss():
-    data = noisy(15, 2, 300)
-    found = cross_validate_dimensions(GNMDS(random_state=0), data, [1, 2], n_folds=3, random_state=0)
-    assert np.isnan(found.log_loss).all()
-
-
-def test_objects_missing_from_a_fold_make_no_noise():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        cross_validate_dimensions(OrdinalEmbedding(), noisy(60, 2, 60), [1, 2], n_folds=3, random_state=0)
-
-
-def test_bad_arguments_are_refused():
-    data = noisy(15, 2, 100)
-    for arguments, message in (
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
         ({"dims": []}, "dims: got none"),
         ({"dims": [0]}, "dims: got 0"),
         ({"groups": "friends"}, "groups: got 'friends'"),
         ({"groups": [1, 2]}, "groups: got shape"),
         ({"n_folds": 1}, "n_folds"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            cross_validate_dimensions(OrdinalEmbedding(), data, **arguments)
-    with pytest.raises(ValueError, match="estimator: got Comparisons, expected an OrdinalEmbedding"):
-        cross_validate_dimensions(data, [1, 2])
+        ({"estimator": [0, 1]}, "estimator: got list, expected an OrdinalEmbedding"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        cross_validate_dimensions(**{"estimator": OrdinalEmbedding(), "comparisons": noisy(15, 2, 100)} | arguments)
 
 
 def test_the_maps_judged_are_those_that_fit_makes():
@@ -142,31 +143,20 @@ def test_the_maps_judged_are_those_that_fit_makes():
 
 
 def test_one_figure_for_one_dimension_whatever_else_is_tried():
-    data = noisy(15, 2, 600)
     alone, among = (
-        cross_validate_dimensions(TSTE(), data, dims, n_folds=3, random_state=0) for dims in ([2], [1, 2, 4])
+        cross_validate_dimensions(GNMDS(), noisy(15, 2, 600), dims, n_folds=3, random_state=0)
+        for dims in ([2], [1, 2, 4])
     )
     np.testing.assert_array_equal(alone.fold_accuracy[:, 0], among.fold_accuracy[:, 1])
-
-
-def test_the_ends_of_what_was_tried_are_told():
-    data = noisy(20, 2, 1500)
-    found = cross_validate_dimensions(TSTE(), data, [2, 3], n_folds=3, random_state=0)
-    assert found.chosen == 2
-    assert "the smallest dimension tried, 2, is chosen; try smaller ones" in found.verdict
-    line = cross_validate_dimensions(TSTE(), noisy(20, 1, 3000), [1, 2, 3], n_folds=3, random_state=0)
-    assert line.chosen == 1
-    assert "fewer" not in line.verdict
+    assert np.isnan(among.log_loss).all()  # the loss has no model
 
 
 def test_answers_of_one_person_may_stay_together():
-    data = noisy(20, 2, 1000)
-    people = np.arange(1000) % 10
+    data, people = noisy(20, 2, 1000), np.arange(1000) % 10
     named = Comparisons(data.index, participants=people)
     one = cross_validate_dimensions(OrdinalEmbedding(), named, [1, 2], groups="participants", random_state=0)
     other = cross_validate_dimensions(OrdinalEmbedding(), data, [1, 2], groups=people, random_state=0)
     np.testing.assert_array_equal(one.fold_accuracy, other.fold_accuracy)
-    np.testing.assert_array_equal(one.evidence.better, other.evidence.better)
 
 
 @pytest.mark.parametrize("true", [1, 3])
@@ -185,12 +175,10 @@ def test_auto_looks_further_where_the_largest_wins():
 def test_auto_goes_on_with_its_dimension(tmp_path):
     data = noisy(20, 2, 1500)
     model = OrdinalEmbedding("auto", random_state=0).fit(data)
-    model.partial_fit(data[:50])
-    assert model.embedding_.shape == (20, 2)
+    assert model.partial_fit(data[:50]).embedding_.shape == (20, 2)
     model.save(tmp_path / "m.nearer")
     loaded = nearer.load(tmp_path / "m.nearer")
-    assert (loaded.n_components, loaded.n_components_) == ("auto", 2)
-    assert template(model).n_components == 2
+    assert (loaded.n_components, loaded.n_components_, template(model).n_components) == ("auto", 2, 2)
 
 
 def test_auto_refuses_what_it_cannot_do(tmp_path):
@@ -207,7 +195,6 @@ def test_auto_refuses_what_it_cannot_do(tmp_path):
 
 
 def test_as_many_random_starts_as_the_estimator_says(monkeypatch):
-    data = noisy(10, 2, 200)
     tried = []
 
     def counting(estimator, train, starts, n_init, rng):
@@ -215,33 +202,24 @@ def test_as_many_random_starts_as_the_estimator_says(monkeypatch):
         return fit_best(estimator, train, starts, n_init, rng)
 
     monkeypatch.setattr("nearer.selection.dimension.fit_best", counting)
+    data = noisy(10, 2, 200)
     cross_validate_dimensions(OrdinalEmbedding(n_init=3), data, [1, 2], n_folds=2, random_state=0, n_jobs=1)
     assert tried == [3] * 4
-
-
-def test_fit_best_keeps_the_lowest_objective():
-    data = noisy(15, 2, 300)
-    base = template(OrdinalEmbedding(2, n_jobs=4, verbose=1))
-    assert (base.n_jobs, base.verbose) == (1, 0)
-    good = OrdinalEmbedding(2, n_init=5, random_state=0).fit(data)
-    best = fit_best(
-        base, data, [good.embedding_, np.random.default_rng(0).normal(size=(15, 2))], 1, np.random.default_rng(1)
-    )
-    assert best.objective_ <= good.objective_ + 1e-3
+    base, good = template(OrdinalEmbedding(2, n_jobs=4)), OrdinalEmbedding(2, n_init=5, random_state=0).fit(data)
+    starts = [good.embedding_, np.random.default_rng(0).normal(size=(10, 2))]
+    assert fit_best(base, data, starts, 1, np.random.default_rng(1)).objective_ <= good.objective_ + 1e-3
+    assert base.n_jobs == 1
 
 
 def test_answers_are_simulated_one_by_one():
     rng = np.random.default_rng(0)
     data = noisy(10, 2, 300)
     chance = np.linspace(0.5, 1.0, 300)
-    once = simulated(data, chance, rng)
-    changed = (once.index != data.index).any(axis=1)
+    changed = (simulated(data, chance, rng).index != data.index).any(axis=1)
     assert changed.mean() == pytest.approx(0.25, abs=0.08)
     assert changed[:100].sum() > changed[200:].sum()
     votes = simulated(Comparisons.from_answers(data.index, np.tile([40, 0], (300, 1))), chance, rng)
     assert votes.weights.sum() == 12_000
-    as_before = np.bincount(questions_of(data.concat([Comparisons(votes.index, n_objects=10)]))[300:], minlength=300)
-    assert as_before.max() <= 2  # both ways
     kept = {tuple(row) for row in data.index.tolist()}
     share = sum(w for row, w in zip(votes.index.tolist(), votes.weights) if tuple(row) in kept) / 12_000
     assert share == pytest.approx(0.75, abs=0.02)
@@ -250,29 +228,10 @@ def test_answers_are_simulated_one_by_one():
 def test_a_fold_chooses_a_penalty_where_all_answers_would():
     data = make_comparisons(make_points(40, 5, random_state=0), 1800, 10, noise=0.1, random_state=0).train
     part = data[np.arange(1440)]  # 9 and 7.2 answers per coordinate
-    for fold, chosen in (
-        (_as_of_all(OrdinalEmbedding(loss="ste"), 5, 0.8), False),
-        (OrdinalEmbedding(5, loss="ste"), True),
-    ):
-        assert ("chosen by" in fold.set_params(random_state=0).fit(part).result_.message) == chosen
-    assert "chosen by" not in OrdinalEmbedding(5, loss="ste", random_state=0).fit(data).result_.message
+    base = OrdinalEmbedding(5, loss="ste", random_state=0)
+    for model, answers, chosen in ((base, data, False), (_as_of_all(base, 5, 0.8), part, False), (base, part, True)):
+        assert ("chosen by" in model.fit(answers).result_.message) == chosen
     assert _as_of_all(OrdinalEmbedding(solver="lbfgs"), 2, 0.8).get_params()["solver"] == "lbfgs"
-
-
-def test_a_gain_within_a_standard_error_is_none_and_weights_count_as_rows_would():
-    rng = np.random.default_rng(0)
-    x = np.where(rng.random(400) < 0.7, 0.5, -0.5)
-    y = x.copy()
-    y[np.flatnonzero(x < 0)[:6]] = 0.5
-    y[np.flatnonzero(x > 0)[:4]] = -0.5
-    dims, units = np.array([1, 2]), np.arange(400)
-    found = weigh(dims, np.array([x, y]), units)
-    assert 0 < found.better[0, 1] < 1
-    assert found.chosen == 1
-    weights = rng.integers(1, 5, 400)
-    weighted = weigh(dims, np.array([x, y]), units, weights.astype(float))
-    repeated = weigh(dims, np.repeat([x, y], weights, axis=1), np.repeat(units, weights))
-    assert weighted.better[0, 1] == pytest.approx(repeated.better[0, 1], rel=1e-3)
 
 
 def test_only_answers_to_random_questions_judge():
@@ -282,21 +241,12 @@ def test_only_answers_to_random_questions_judge():
     assert at_random(Comparisons(rows), np.arange(1, 4)).tolist() == [1, 2, 3]
 
 
-def odd_one_out(n=300, n_objects=20, seed=0):
-    rng = np.random.default_rng(seed)
-    X, sets = rng.normal(size=(n_objects, 2)), np.array([rng.permutation(n_objects)[:3] for _ in range(n)])
-    apart = np.stack([np.linalg.norm(X[sets[:, (k + 1) % 3]] - X[sets[:, (k + 2) % 3]], axis=1) for k in range(3)])
-    return Comparisons.from_odd_one_out(sets, sets[np.arange(n), apart.argmin(axis=0)])
-
-
 def test_a_training_set_is_counted_in_answers_not_in_rows():
-    data = odd_one_out()
-    found = cross_validate_dimensions(OrdinalEmbedding(), data, [1, 2, 3], random_state=0)
-    said = [reason for reason in found.reasons if "training set" in reason]
-    assert len(data) == 600
-    assert all(f"a training set of {count} answers" not in text for text in said for count in range(460, 500))
-    assert len(said) == 1
-    assert abs(int(said[0].split("training set of ")[1].split()[0]) - 240) < 10
+    found = cross_validate_dimensions(OrdinalEmbedding(), odd_one_out(300, 20), [1, 2, 3], random_state=0)
+    (said,) = [reason for reason in found.reasons if "training set" in reason]  # of 600 rows
+    assert abs(int(said.split("training set of ")[1].split()[0]) - 240) < 10
+    with pytest.raises(ValueError, match="got 1 answers, too few"):
+        choose_components(Comparisons.from_odd_one_out([[0, 1, 2]], [0]), np.random.default_rng(0))
 
 
 def test_the_dimension_is_chosen_from_whole_answers(monkeypatch):
@@ -308,13 +258,8 @@ def test_the_dimension_is_chosen_from_whole_answers(monkeypatch):
 
     monkeypatch.setattr("nearer.auto_dimension.held_out_ratios", ratios)
     monkeypatch.setattr("nearer.auto_dimension._PER_COORDINATE", 1)  # a sample of 120 answers will do
-    choose_components(odd_one_out(), np.random.default_rng(0))
+    choose_components(odd_one_out(300, 20), np.random.default_rng(0))
     for train, test in parts:
         assert (np.bincount(train.answer) == 2).all()
         assert (np.bincount(test.answer) == 2).all()
         assert train.n_answers + test.n_answers == 120
-
-
-def test_too_few_answers_are_counted_as_answers():
-    with pytest.raises(ValueError, match="got 1 answers, too few"):
-        choose_components(Comparisons.from_odd_one_out([[0, 1, 2]], [0]), np.random.default_rng(0))

@@ -11,15 +11,19 @@ from nearer import Comparisons, OrdinalEmbedding
 from nearer.data.splits import questions_of
 from nearer.datasets import make_comparisons, make_points
 from nearer.metrics import AnswerLaw
-from nearer.plots import plot_learning_curve
 from nearer.refits import template
 from nearer.selection import LearningCurve, PowerLaw, fit_power_law, learning_curve
-from nearer.selection.learning_curve import _Questions, _simulated_laws, _split
+from nearer.selection.learning_curve import _questions_like, _simulated_laws, _split
+from problems import odd_one_out
 
 
-def curve_of(law, noise=0.0, early=False, n=None):
-    n = np.array([250, 500, 1000, 2000, 4000]) if n is None else n
-    rng = np.random.default_rng(0)
+def answers(n_objects, count):
+    """Answers about random points; a tenth of them is wrong."""
+    return make_comparisons(make_points(n_objects, 2, random_state=0), count, 10, 0.1, random_state=0).train
+
+
+def curve_of(law, noise=0.0, early=False):
+    n, rng = np.array([250, 500, 1000, 2000, 4000]), np.random.default_rng(0)
     repeats = law.accuracy(n) + noise * rng.normal(size=(10, len(n)))
     laws = [fit_power_law(n, law.accuracy(n) + noise * rng.normal(size=len(n))) for _ in range(200)]
     mean = repeats.mean(axis=0)
@@ -49,27 +53,25 @@ def test_without_noise_the_extrapolation_is_exact_and_with_noise_it_is_inside():
     assert exact.predict(20_000).estimate == pytest.approx(float(law.accuracy(20_000)), abs=2e-3)
     assert exact.needed_for(0.85).estimate == pytest.approx(10_000, rel=0.1)
     noisy = curve_of(law, noise=0.01)
-    found = noisy.predict(20_000)
+    found, needed = noisy.predict(20_000), noisy.needed_for(0.85)
     assert found.low < law.accuracy(20_000) < found.high
-    needed = noisy.needed_for(0.85)
     assert needed.low < 10_000 < needed.high
     assert noisy.needed_for(0.99).high == math.inf
-
-
-def test_before_the_rise_the_upper_bound_is_open():
-    early = curve_of(PowerLaw(0.9, 5.0, 0.5), noise=0.01, early=True)
-    assert early.predict(20_000).high == 1
-    assert early.predict(1000).high < 1
+    early = curve_of(law, noise=0.01, early=True)  # the upper bound is open
+    assert early.predict(20_000).high == 1 > early.predict(1000).high
     assert early.needed_for(0.85).low == 4000
-    assert "too few" in repr(early)
+    table = noisy.to_dict(extrapolate_to=40_000)
+    assert table["n_comparisons"][-1] == 40_000
+    assert table["extrapolated"].count(False) == 5
+    assert len({len(column) for column in table.values()}) == 1
 
 
 def simulated(accuracy, size=600, factor=1):
     X = make_points(15, 2, random_state=0)
-    data = make_comparisons(X, size, 10, 0.1, random_state=0).train
-    base = template(OrdinalEmbedding(2, loss="ste"))
-    law = AnswerLaw(4.0, 0.1)
-    laws = _simulated_laws(base, data, X, law, round(factor * size), accuracy, size, np.random.default_rng(0), 1)
+    base, rng = template(OrdinalEmbedding(2, loss="ste")), np.random.default_rng(0)
+    laws = _simulated_laws(
+        base, answers(15, size), X, AnswerLaw(4.0, 0.1), round(factor * size), accuracy, size, rng, 1
+    )
     return np.array([[float(law.accuracy(k * factor * size)) for k in (1, 2, 4)] for law in laws])
 
 
@@ -88,79 +90,64 @@ def test_the_more_answers_there_are_the_less_is_left_to_gain():
 
 def test_questions_are_drawn_like_those_asked():
     rng = np.random.default_rng(0)
-    data = make_comparisons(make_points(12, 2, random_state=0), 60, 10, random_state=0).train
-    new = _Questions(data).draw(3000, rng)
+    data = answers(12, 60)
+    new = _questions_like(data)(3000, rng)
     assert len(np.unique(questions_of(new))) > 500  # of 660
     assert all(len(set(row)) == 3 for row in new.index.tolist())
-    repeated = _Questions(data.concat([data] * 9)).draw(3000, rng)
+    repeated = _questions_like(data.concat([data] * 9))(3000, rng)
     known = {(a, *sorted((b, c))) for a, b, c in data.index.tolist()}
     share = np.mean([(a, *sorted((b, c))) in known for a, b, c in repeated.index.tolist()])
     assert share == pytest.approx(0.9 + 0.1 * 60 / 660, abs=0.03)
     pairs = Comparisons.from_quadruplets([[0, 1, 2, 0], [0, 1, 0, 2]])
-    assert (_Questions(pairs).draw(50, rng).index.max(axis=1) <= 2).all()
+    assert (_questions_like(pairs)(50, rng).index.max(axis=1) <= 2).all()
 
 
-def test_the_curve_rises_and_foretells_what_more_answers_give():
-    data = make_comparisons(make_points(25, 2, random_state=0), 12_000 // 2, 10, 0.1, random_state=0).train
-    est = OrdinalEmbedding(2, loss="ste")
+def test_the_curve_rises_and_predicts_what_more_answers_give():
+    data, est = answers(25, 6000), OrdinalEmbedding(2, loss="ste")
     found = learning_curve(est, data[:1500], n_repeats=6, random_state=0)
     assert not found.early
     assert found.accuracy[-1] > found.accuracy[0]
-    assert found.n_comparisons[-1] == 1200
+    assert found.n_comparisons[[0, -1]].tolist() == [300, 1200]
     assert found.repeats.shape == (6, 7)
-    later = learning_curve(est, data, sizes=[1200, 2400, 4500], n_repeats=2, random_state=1)
-    ahead = found.predict(4500)
+    later = learning_curve(est, data, n_repeats=2, random_state=1)
+    ahead = found.predict(int(later.n_comparisons[-1]))
     assert ahead.low - 0.01 <= later.accuracy[-1] <= ahead.high + 0.01
 
 
 def test_early_is_told_and_threads_do_not_matter():
-    data = make_comparisons(make_points(30, 2, random_state=0), 300, 10, 0.1, random_state=0).train
-    one, many = (learning_curve(OrdinalEmbedding(), data, n_repeats=3, random_state=1, n_jobs=k) for k in (1, 3))
+    one, many = (
+        learning_curve(OrdinalEmbedding(), answers(30, 120), n_repeats=3, random_state=1, n_jobs=k) for k in (1, 3)
+    )
     assert one.early
+    assert "too few" in repr(one)
     np.testing.assert_array_equal(one.repeats, many.repeats)
     assert one.predict(1000) == many.predict(1000)
 
 
-def test_training_sets_are_nested_and_questions_stay_together():
-    data = make_comparisons(make_points(12, 2, random_state=0), 200, 10, random_state=0).train
+def test_questions_stay_together():
+    data = answers(12, 200)
     twice = data.concat([data])
-    order, test = _split(twice, 0.25, np.random.default_rng(0))
-    assert len(order) == 300
-    assert len(np.unique(order)) == 300
+    order, test = _split(twice, np.random.default_rng(0))
+    assert len(np.unique(order)) == len(order) == 320
     asked = {tuple(row) for row in twice.index[order].tolist()}
     assert not asked & {tuple(row) for row in test.index.tolist()}
 
 
 def test_bad_arguments_are_refused():
-    data = make_comparisons(make_points(10, 2, random_state=0), 100, 10, random_state=0).train
-    with pytest.raises(ValueError, match="test_size"):
-        learning_curve(OrdinalEmbedding(), data, test_size=1.0)
-    with pytest.raises(ValueError, match="sizes: got 101"):
-        learning_curve(OrdinalEmbedding(), data, sizes=[10, 20, 101])
-    with pytest.raises(ValueError, match="at least 3"):
-        learning_curve(OrdinalEmbedding(), data, sizes=[10, 20])
-    with pytest.raises(ValueError, match="n_repeats"):
-        learning_curve(OrdinalEmbedding(), data, n_repeats=1)
     curve = curve_of(PowerLaw(0.9, 5.0, 0.5))
-    with pytest.raises(ValueError, match=r"between 0\.5"):
-        curve.needed_for(0.4)
-    with pytest.raises(ValueError, match="level"):
-        curve.predict(10, level=0)
-
-
-def test_the_table_is_what_the_plot_takes():
-    table = curve_of(PowerLaw(0.9, 5.0, 0.5), noise=0.01).to_dict(extrapolate_to=40_000)
-    assert table["n_comparisons"][-1] == 40_000
-    assert table["extrapolated"].count(False) == 5
-    assert len({len(column) for column in table.values()}) == 1
-    plot_learning_curve(table)
+    for call, message in (
+        (lambda: learning_curve(OrdinalEmbedding(), answers(10, 100), n_repeats=1), "n_repeats"),
+        (lambda: learning_curve(OrdinalEmbedding(), answers(10, 2)), "too few"),
+        (lambda: learning_curve(OrdinalEmbedding(), answers(10, 3)), "too few for a curve"),
+        (lambda: curve.needed_for(0.4), r"between 0\.5"),
+        (lambda: curve.predict(10, level=0), "level"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
 
 
 def test_rows_of_an_odd_one_out_answer_do_not_make_it_late():
-    rng = np.random.default_rng(0)
-    X, sets = rng.normal(size=(12, 2)), np.array([rng.permutation(12)[:3] for _ in range(180)])
-    apart = np.stack([np.linalg.norm(X[sets[:, (k + 1) % 3]] - X[sets[:, (k + 2) % 3]], axis=1) for k in range(3)])
-    data = Comparisons.from_odd_one_out(sets, sets[np.arange(180), apart.argmin(axis=0)])
+    data = odd_one_out(180, 12)
     needed = 2 * 12 * 2 * np.log2(12)  # 172 answers show two dimensions of 12 objects
     assert 0.8 * data.n_answers < needed < 0.8 * len(data)
     assert learning_curve(OrdinalEmbedding(2), data, n_repeats=2, random_state=0).early

@@ -56,8 +56,8 @@ def people_command(
     texts = [str(found)]
     if asked is not None:
         kept, exclusions = exclude(result.comparisons, asked, found)
-        values["exclusions"] = vars(exclusions) | {"paragraph": exclusions.paragraph()}
-        texts.append(exclusions.paragraph())
+        values["exclusions"] = vars(exclusions) | {"paragraph": str(exclusions)}
+        texts.append(str(exclusions))
         if out is not None:
             from nearer.io import write_comparisons
 

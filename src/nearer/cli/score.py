@@ -27,4 +27,4 @@ def score_command(say: Say, map_path: str, file: str, loss: str | None, reading:
     model = inputs.open_map(map_path, loss)
     comparisons, facts = inputs.read_for_map(say, file, reading, model)
     found = score_map(model, comparisons)
-    say.result(found.to_dict() | {"input": facts}, score_lines(found))
+    say.result(found | {"input": facts}, score_lines(found))

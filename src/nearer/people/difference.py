@@ -65,9 +65,9 @@ def differ(
     """
     check_integer(n_resamples, "n_resamples", 19)
     data = as_comparisons(comparisons)
-    units = units_of(data, groups)
+    units, of = units_of(data, groups), "people" if groups is None else "groups"
     if len(units.names) < 2:
-        raise ValueError(f"differ: got 1 of {'people' if groups is None else 'groups'}, expected at least 2")
+        raise ValueError(f"differ: got 1 of {of}, expected at least 2")
     if not hasattr(estimator, "embedding_"):
         estimator = estimator.fit(data)
     if not estimator.loss_.has_model:
@@ -76,9 +76,7 @@ def differ(
     data = estimator.comparisons_on_map(comparisons)
     X = filled(estimator.embedding_, data.n_objects)
     if X.shape[1] < 2:
-        raise ValueError(
-            "differ: got a map of 1 dimension, expected at least 2: people cannot weight a single axis differently"
-        )
+        raise ValueError("differ: got a map of 1 dimension, expected at least 2: a single axis has no relative weight")
     scores, guess = _scores(data, X, estimator.loss_, estimator.reliability)
     rng = as_generator(random_state)
     first, answer = first_rows(data)
@@ -89,11 +87,8 @@ def differ(
     else:
         value, others = _by_signs(_cleaned(scores, guess, unit), unit, n_resamples, rng)
     p_value = (1 + int(np.count_nonzero(others >= value))) / (n_resamples + 1)
-    spread = float(others.std()) or 1.0
-    return Difference(
-        p_value, float((value - others.mean()) / spread), len(units.names), n_resamples,
-        "people" if groups is None else "groups",
-    )  # fmt: skip
+    statistic = float((value - others.mean()) / (others.std() or 1.0))
+    return Difference(p_value, statistic, len(units.names), n_resamples, of)
 
 
 def _scores(data: Comparisons, X: np.ndarray, loss: Loss, reliability: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import operator
 import os
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nearer.data import Comparisons, is_number
-from nearer.data.messages import closest, counted, listed
+from nearer.data.messages import counted, listed
 from nearer.io.coerce import as_comparisons
 from nearer.people.participants import FRACTIONS, SIGNIFICANT, ParticipantTable, participants
+from nearer.tables.layout import tomllib
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-# Rule -> the column of the table, how a value breaks it, and that in words (fractions in percent).
-_RULES: dict[str, tuple[str, Callable[[Any, Any], Any], str]] = {
-    "min_answers": ("answers", operator.lt, "gave fewer than {:,} answers"),
-    "min_seconds": ("seconds", operator.lt, "took less than {:g} s for an answer (median)"),
-    "max_same_side": ("same_side", operator.gt, "chose the same side in more than {:g} % of answers"),
-    "catch_passed": ("catch_passed", operator.lt, "passed fewer than {:g} % of attention checks"),
+# Rule -> its largest value, the column of the table, how a value breaks it, and that in words (fractions in percent).
+_RULES: dict[str, tuple[float, str, Callable[[Any, Any], Any], str]] = {
+    "min_answers": (np.inf, "answers", operator.lt, "gave fewer than {:,} answers"),
+    "min_seconds": (np.inf, "seconds", operator.lt, "took less than {:g} s for an answer (median)"),
+    "max_same_side": (1.0, "same_side", operator.gt, "chose the same side in more than {:g} % of answers"),
+    "catch_passed": (1.0, "catch_passed", operator.lt, "passed fewer than {:g} % of attention checks"),
 }
 
 
@@ -56,54 +52,36 @@ class ExclusionRules:
     better_than_chance: bool | float | None = None
 
     def __post_init__(self) -> None:
-        share, number = (1.0, "a share from 0 to 1"), (np.inf, "a number of 0 or more")
-        limits = {"max_same_side": share, "catch_passed": share, "min_answers": number, "min_seconds": number}
-        if isinstance(self.better_than_chance, np.bool_):
-            object.__setattr__(self, "better_than_chance", bool(self.better_than_chance))
-        if not isinstance(self.better_than_chance, bool):
-            limits["better_than_chance"] = 0.5, "true, false, or a level such as 0.05"
-        for name, (most, expected) in limits.items():
+        for name, (most, *_) in _RULES.items():
             value = getattr(self, name)
             if value is not None and not (is_number(value) and 0.0 <= value <= most):
+                expected = "a share from 0 to 1" if most == 1.0 else "a number of 0 or more"
                 raise ValueError(f"{name}: got {value!r}, expected {expected}")
+        level = self.better_than_chance
+        if isinstance(level, bool | np.bool_):
+            object.__setattr__(self, "better_than_chance", bool(level))
+        elif level is not None and not (is_number(level) and 0.0 <= level <= 0.5):
+            raise ValueError(f"better_than_chance: got {level!r}, expected true, false, or a level such as 0.05")
 
     @staticmethod
-    def read(path: str | os.PathLike[str]) -> ExclusionRules:
-        """Read rules from a TOML file, such as ``min_answers = 30``."""
-        try:
-            with open(path, "rb") as file:
-                return ExclusionRules.of(tomllib.load(file))
-        except ValueError as error:  # not TOML, or not rules
-            raise ValueError(f"{os.fspath(path)}: {error}") from error
-
-    @staticmethod
-    def of(rules: Any) -> ExclusionRules:
-        """Rules as given, from a mapping of names to values, or from the path of a file."""
+    def read(rules: Any) -> ExclusionRules:
+        """Rules as given, from a mapping of names to values, or from a TOML file, such as ``min_answers = 30``."""
         if isinstance(rules, ExclusionRules):
             return rules
-        if isinstance(rules, (str, os.PathLike)):
-            return ExclusionRules.read(rules)
-        if not isinstance(rules, Mapping):
-            raise ValueError(f"rules: got {rules!r}, expected rules by name or the path of a file")
+        if isinstance(rules, str | os.PathLike):
+            try:
+                return ExclusionRules.read(tomllib.loads(Path(rules).read_text(encoding="utf-8-sig")))
+            except ValueError as error:  # not TOML, or not rules
+                raise ValueError(f"{os.fspath(rules)}: {error}") from error
         names = [field.name for field in fields(ExclusionRules)]
-        unknown = [name for name in rules if name not in names]
-        if unknown:
-            near = closest(str(unknown[0]), names)
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise ValueError(f"rules: got {unknown[0]!r}, expected {listed(names, 9)}{hint}")
+        if not isinstance(rules, Mapping) or not set(rules) <= set(names):
+            raise ValueError(f"rules: got {rules!r}, expected a file, or values of {listed(names)}")
         return ExclusionRules(**rules)
-
-    @property
-    def level(self) -> float | None:
-        """The level of `better_than_chance`, None if it is not asked for."""
-        if self.better_than_chance is None or self.better_than_chance is False:
-            return None
-        return SIGNIFICANT if self.better_than_chance is True else float(self.better_than_chance)
 
     def broken(self, table: ParticipantTable) -> dict[str, np.ndarray]:
         """Who breaks each rule: its words -> bool (n_people,). Somebody whose value is not known breaks none."""
         found: dict[str, np.ndarray] = {}
-        for name, (column, breaks, form) in _RULES.items():
+        for name, (_, column, breaks, form) in _RULES.items():
             limit, values = getattr(self, name), getattr(table, column)
             if limit is None:
                 continue
@@ -111,9 +89,9 @@ class ExclusionRules:
                 raise ValueError(f"rules: {name} cannot be applied: the table has no values in column {column}")
             with np.errstate(invalid="ignore"):
                 found[form.format(100 * limit if column in FRACTIONS else limit)] = breaks(values, limit)
-        if self.level is not None:
-            words = f"agreed with the others no better than chance (level {self.level:g})"
-            found[words] = ~(table.p_chance < self.level)
+        level = SIGNIFICANT if self.better_than_chance is True else self.better_than_chance
+        if level:
+            found[f"agreed with the others no better than chance (level {level:g})"] = ~(table.p_chance < level)
         return found
 
 
@@ -128,9 +106,6 @@ class Exclusions:
     n_kept_answers: int
 
     def __str__(self) -> str:
-        return self.paragraph()
-
-    def paragraph(self) -> str:
         """The exclusions, as reported in a paper."""
         people = counted(self.n_people, "participant")
         if not self.reasons:
@@ -166,20 +141,20 @@ def exclude(
     **options : Any
         For `participants`.
     """
-    asked = ExclusionRules.of(rules)
+    asked = ExclusionRules.read(rules)
     data = as_comparisons(comparisons)
     table = participants(data, **options) if table is None else table
     assert data.people is not None
     broken = asked.broken(table)
     reasons = {words: table.participant[mask].tolist() for words, mask in broken.items()}
-    out = np.logical_or.reduce(list(broken.values())) if broken else np.zeros(len(table), dtype=bool)
-    names = set(table.participant[out].tolist())
-    if len(names) == len(table):
+    out = np.logical_or.reduce([np.zeros(len(table), dtype=bool), *broken.values()])
+    if out.all():
         raise ValueError("rules: nobody is left")
-    gone = [name for name in data.people.names.tolist() if name in names]
-    kept_answers = int(table.answers[~out].sum())
-    exclusions = Exclusions(gone, reasons, len(table), int(table.answers.sum()), kept_answers)
-    assert data.answers.participant is not None
+    gone = data.people.names[np.isin(data.people.names, table.participant[out])]
+    exclusions = Exclusions(
+        gone.tolist(), reasons, len(table), int(table.answers.sum()), int(table.answers[~out].sum())
+    )
     everybody = data.answers.participant
-    keep = np.array([name not in names for name in everybody.names.tolist()])[everybody.codes]
+    assert everybody is not None
+    keep = ~np.isin(everybody.names, gone)[everybody.codes]
     return (data if keep.all() else data.of_answers(keep)), exclusions

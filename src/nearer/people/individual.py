@@ -14,17 +14,12 @@ from threadpoolctl import threadpool_limits
 
 from nearer import kernels
 from nearer.data import Answers, Comparisons, as_generator, check_bool, check_integer
-from nearer.data.coded import Coded, check_coded
-from nearer.data.splits import first_rows, shares_of_answers
+from nearer.data.coded import Coded
+from nearer.data.splits import first_rows, groups_of, shares_of_answers
 from nearer.data.validate import frozen
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
-from nearer.lapse_rates import (
-    INDIVIDUAL_ROUNDS,
-    SPREAD_ROUNDS,
-    Reliability,
-    alternate,
-)
+from nearer.lapse_rates import INDIVIDUAL_ROUNDS, SPREAD_ROUNDS, Reliability, alternate
 from nearer.losses import Loss, loss_with
 from nearer.metrics import fit_answer_law
 from nearer.metrics.answer_law import log_odds
@@ -32,6 +27,8 @@ from nearer.metrics.comparison import comparisons_on_map
 from nearer.metrics.procrustes import mirrored
 from nearer.notebook import data_frame
 from nearer.objective import block_bounds, in_order, resolve_jobs
+from nearer.people.participants import places_within
+from nearer.placement import filled
 from nearer.registry import WITH_MODEL
 
 # Standard deviations of the weights that are tried; 0 is the group's map.
@@ -39,52 +36,32 @@ SPREADS = (0.0, 0.1, 0.2, 0.35, 0.6, 1.0, 1.7)
 # Folds are small, since weights from 50 answers are much better than from 33. With many answers, fewer folds suffice.
 _FOLDS = 10
 _ENOUGH_HELD_OUT = 20_000
-_LOOSE = 1e-5  # tolerance while spreads are compared
+# Of each fit: most steps, and relative decrease of the mean loss at which it stops, also while spreads are compared.
+_MOST_STEPS, _TOL, _LOOSE = 300, 1e-7, 1e-5
 
 
 def units_of(comparisons: Comparisons, groups: Any = None) -> Coded:
     """Who the weights are for: the participants, or groups of answers or of participants."""
+    if groups is not None and not isinstance(groups, Mapping):
+        return groups_of(comparisons, groups)
+    people = comparisons.people
+    if people is None:
+        raise ValueError(
+            "participants: who gave the answers is not known; give comparisons with participants, or groups= of answers"
+        )
     if groups is None:
-        if comparisons.people is None:
-            raise ValueError(
-                "participants: who gave the answers is not known; give comparisons with participants, or groups="
-            )
-        return comparisons.people
-    if isinstance(groups, Mapping):
-        if comparisons.people is None:
-            raise ValueError("groups: got a group for each participant, but the participants are not known")
-        known = {str(name): group for name, group in groups.items()}
-        names = [str(name) for name in comparisons.people.names.tolist()]
-        lacking = [name for name in names if name not in known]
-        if lacking:
-            raise ValueError(f"groups: participant {lacking[0]!r} has no group ({len(lacking):,} have none)")
-        groups = np.array([known[name] for name in names], dtype=object)[comparisons.people.codes]
-    found = check_coded(groups, len(comparisons), "groups", "group")
-    assert found is not None
-    return found
+        return people
+    known = {str(name): group for name, group in groups.items()}
+    names = list(map(str, people.names.tolist()))
+    lacking = [name for name in names if name not in known]
+    if lacking:
+        raise ValueError(f"groups: participant {lacking[0]!r} has no group ({len(lacking):,} have none)")
+    return groups_of(comparisons, np.array([known[name] for name in names], dtype=object)[people.codes])
 
 
 def sums_of(values: np.ndarray, unit: np.ndarray) -> np.ndarray:
     """Sums (n_units, m) of the rows (N, m) of each unit."""
     return np.stack([np.bincount(unit, weights=column) for column in values.T], axis=1)
-
-
-def places_within(unit: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Rank of each row among those of its unit, from 0 on, in the given order (N,) of rows."""
-    counts = np.bincount(unit)
-    place = np.empty(len(unit), dtype=np.int64)
-    by_unit = order[np.argsort(unit[order], kind="stable")]
-    place[by_unit] = np.arange(len(unit)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return place
-
-
-@dataclass(frozen=True)
-class SpreadChoice:
-    """Held-out performance of one standard deviation of the weights."""
-
-    spread: float  # standard deviation of the weights about 1; 0 is one map for all
-    loss: float  # mean of -log P over held-out answers, with the slope and lapse rate of highest likelihood
-    accuracy: float  # fraction of held-out answers predicted
 
 
 class _Problem:
@@ -123,8 +100,8 @@ class _Problem:
         return near, far
 
     def without_guesses(
-        self, X: np.ndarray, W: np.ndarray, rounds: int, spread: float, max_iter: int, tol: float
-    ) -> tuple[np.ndarray, np.ndarray, Reliability | None, int]:
+        self, X: np.ndarray, W: np.ndarray, spread: float, tol: float, rounds: int
+    ) -> tuple[np.ndarray, np.ndarray, int, Reliability | None]:
         """From a solution, alternately weight each answer by its probability of not being a guess, and solve again."""
         plain, n_iter = self.scale, 0
 
@@ -134,38 +111,34 @@ class _Problem:
         def solve(weights: np.ndarray) -> bool:
             nonlocal X, W, n_iter
             self.scale = frozen(weights)
-            X, W, more = self.solve(X, W, spread, max_iter, tol)
+            X, W, more = self.solve(X, W, spread, tol)
             n_iter += more
             return False
 
         found = alternate(chance, solve, self.people, self.given, self.shares, rounds=rounds)
         self.scale = plain
-        return X, W, found, n_iter
+        return X, W, n_iter, found
 
-    def solve(
-        self, X: np.ndarray, W: np.ndarray, spread: float, max_iter: int, tol: float
-    ) -> tuple[np.ndarray, np.ndarray, int]:
+    def solve(self, X: np.ndarray, W: np.ndarray, spread: float, tol: float) -> tuple[np.ndarray, np.ndarray, int]:
         """Minimise the losses plus ``|W - 1|^2 / (2 spread^2)`` with W >= 0; at spread 0, W stays 1."""
-        n, d = X.shape
-        fixed = spread == 0.0
-        start = X.ravel() if fixed else np.concatenate([X.ravel(), W.ravel()])
-        ones = np.ones_like(W)
+        n_places, free = X.size, spread > 0.0
 
         def parts(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return z[: n * d].reshape(n, d), ones if fixed else z[n * d :].reshape(W.shape)
+            return z[:n_places].reshape(X.shape), z[n_places:].reshape(W.shape) if free else np.ones_like(W)
 
         def value(z: np.ndarray) -> tuple[float, np.ndarray]:
             at, weights = parts(z)
             total, G, H = self.value_and_gradients(at, weights)
             slope = G.ravel()
-            if not fixed:
+            if free:
                 off = weights - 1.0
                 total += 0.5 * float((off * off).sum()) / spread**2
                 slope = np.concatenate([slope, (H + off / spread**2).ravel()])
             return total / len(self.index), slope / len(self.index)
 
-        bounds = None if fixed else [(None, None)] * (n * d) + [(0.0, None)] * W.size
-        options = {"maxiter": max_iter, "ftol": tol, "gtol": 0.0, "maxcor": 20, "maxfun": 4 * max_iter}
+        start = np.concatenate([X.ravel(), W.ravel()]) if free else X.ravel()
+        bounds = [(None, None)] * n_places + [(0.0, None)] * W.size if free else None
+        options = {"maxiter": _MOST_STEPS, "ftol": tol, "gtol": 0.0, "maxcor": 20, "maxfun": 4 * _MOST_STEPS}
         found = minimize(value, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         return *parts(found.x.copy()), int(found.nit)
 
@@ -221,10 +194,6 @@ class IndividualEmbedding(BaseEstimator):
         Whether to weight answers by the probability that they are not guesses, as in `OrdinalEmbedding`.
     n_init : int, default 1
         Random starts of the group's map.
-    max_iter : int, default 300
-        Most steps of each fit.
-    tol : float, default 1e-7
-        Relative decrease of the mean loss at which a fit stops.
     n_jobs : int, optional
         Threads; None or -1 means all cores. The result does not depend on it.
     random_state : int, Generator or RandomState, optional
@@ -239,8 +208,8 @@ class IndividualEmbedding(BaseEstimator):
     participants_ : ndarray of str objects or int64, shape (n_people,)
         People, or groups, in the order of `weights_`.
     spread_ : float
-    choice_ : list of SpreadChoice
-        Held-out performance of each that was tried; empty if the spread was given.
+    choice_ : dict of float to float
+        Mean of -log P over held-out answers by spread, of those that were tried; empty if the spread was given.
     group_ : OrdinalEmbedding
         The map without weights of people; it is the map of everybody if the spread is 0.
     reliability_ : Reliability or None
@@ -257,8 +226,6 @@ class IndividualEmbedding(BaseEstimator):
     spread: float | str = "auto"
     reliability: bool = True
     n_init: int = 1
-    max_iter: int = 300
-    tol: float = 1e-7
     n_jobs: int | None = None
     random_state: Any = None
 
@@ -297,13 +264,13 @@ class IndividualEmbedding(BaseEstimator):
         start = start @ _axes_of_people(problem, start)
         # L-BFGS-B calls BLAS for matrices of a few rows, where its threads take many times as long as one.
         with threadpool_limits(1, user_api="blas"):
-            self.choice_ = self._compare_spreads(data, units, loss, start, rng) if given == "auto" else []
-            self.spread_ = min(self.choice_, key=lambda tried: tried.loss).spread if self.choice_ else float(given)
+            self.choice_ = self._compare_spreads(data, units, loss, start, rng) if given == "auto" else {}
+            self.spread_ = min(self.choice_, key=lambda spread: self.choice_[spread]) if self.choice_ else float(given)
             if self.spread_ > 0.0:
-                points, weights, n_iter = problem.solve(start, ones, self.spread_, self.max_iter, self.tol)
-                points, weights, self.reliability_, more = problem.without_guesses(
-                    points, weights, INDIVIDUAL_ROUNDS if self.reliability else 0, self.spread_, self.max_iter, self.tol
-                )
+                rounds = INDIVIDUAL_ROUNDS if self.reliability else 0
+                points, weights, n_iter = problem.solve(start, ones, self.spread_, _TOL)
+                found = problem.without_guesses(points, weights, self.spread_, _TOL, rounds)
+                points, weights, more, self.reliability_ = found
                 self.n_iter_ = n_iter + more
             else:
                 points, weights = np.nan_to_num(self.group_.embedding_), ones
@@ -316,36 +283,35 @@ class IndividualEmbedding(BaseEstimator):
 
     def _compare_spreads(
         self, data: Comparisons, units: Coded, loss: Loss, start: np.ndarray, rng: np.random.Generator
-    ) -> list[SpreadChoice]:
-        """Held-out performance of ascending spreads, until it gets worse twice; every fold has part of each person."""
+    ) -> dict[float, float]:
+        """Held-out loss of ascending spreads, until it gets worse twice; every fold has part of each person."""
         first, answer = first_rows(data)
         fold = _folds_within(Coded(units.codes[first], units.names), _FOLDS, rng)[answer]
-        names = units.names  # all of them: a person without answers in a fold keeps their row
-        ones = np.ones((len(names), self.n_components))
         folds: list[list[_Problem]] = []
         held_out = 0
         for number in range(_FOLDS):
             parts = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
             if all(map(len, parts)) and held_out < _ENOUGH_HELD_OUT:
-                whose = [(data[rows], Coded(units.codes[rows], names)) for rows in parts]
+                # All names: a person without answers in a fold keeps their row.
+                whose = [(data[rows], Coded(units.codes[rows], units.names)) for rows in parts]
                 folds.append([_Problem(*given, loss, self.n_jobs) for given in whose])
                 held_out += len(parts[1])
-        points = [(start, ones)] * len(folds)
+        points = [(start, np.ones((len(units.names), self.n_components)))] * len(folds)
         weight = None if data.weights is None else np.concatenate([test.scale for _, test in folds])
-        tried: list[SpreadChoice] = []
+        rounds = SPREAD_ROUNDS if self.reliability else 0
+        tried: dict[float, float] = {}
         for spread in SPREADS:
             odds = []
             for number, (train, test) in enumerate(folds):
-                points[number] = train.solve(*points[number], spread, self.max_iter, _LOOSE)[:2]
-                rounds = SPREAD_ROUNDS if self.reliability else 0
-                settled = train.without_guesses(*points[number], rounds, spread, self.max_iter, _LOOSE)[:2]
+                points[number] = train.solve(*points[number], spread, _LOOSE)[:2]
+                settled = train.without_guesses(*points[number], spread, _LOOSE, rounds)[:2]
                 odds.append(log_odds(loss, *test.distances(*settled)))
             held = np.concatenate(odds)
             # Maps of little data are overconfident: the slope and lapse rate are fitted to the held-out answers.
             lost = -np.log(fit_answer_law(held, weight).probability(held))
-            means = (float(np.average(values, weights=weight)) for values in (lost, held > 0))
-            tried.append(SpreadChoice(spread, *means))
-            if len(tried) > 2 and tried[-1].loss > tried[-2].loss > min(one.loss for one in tried):
+            tried[spread] = float(np.average(lost, weights=weight))
+            losses = list(tried.values())
+            if len(losses) > 2 and losses[-1] > losses[-2] > min(losses):
                 break
         return tried
 
@@ -360,15 +326,11 @@ class IndividualEmbedding(BaseEstimator):
         self.embedding_ = mirrored(np.where(seen[:, None], X, np.nan))
         self.weights_ = np.ascontiguousarray(W)
 
-    def weights_of(self, participant: str | int) -> np.ndarray:
-        """Weights (n_components,) of the axes for one person or group; ones for somebody not known."""
-        check_is_fitted(self, "embedding_")
-        found = np.flatnonzero(self.participants_.astype(str) == str(participant))
-        return self.weights_[found[0]] if len(found) else np.ones(self.embedding_.shape[1])
-
     def map_of(self, participant: str | int) -> np.ndarray:
-        """The map (n_objects, n_components) of one person or group: the common one times the roots of the weights."""
-        return self.embedding_ * np.sqrt(self.weights_of(participant))
+        """The map (n_objects, n_components) of one person or group; the common one for somebody not known."""
+        check_is_fitted(self, "embedding_")
+        own = self.weights_[self.participants_.astype(str) == str(participant)]
+        return self.embedding_ * np.sqrt(own[0] if len(own) else 1.0)
 
     def predict_proba(self, X: Any, groups: Any = None) -> np.ndarray:
         """Probability (N,) of each answer in X for the person who gave it.
@@ -392,19 +354,15 @@ class IndividualEmbedding(BaseEstimator):
         """Both distances of each comparison for whoever answered, and the weights of the comparisons."""
         check_is_fitted(self, "embedding_")
         data = comparisons_on_map(X, self.labels_, self.n_objects_, y)
-        if data.n_objects > self.n_objects_:
-            raise ValueError(
-                f"comparisons: got {data.n_objects:,} objects, expected the {self.n_objects_:,} of the map"
-            )
         who = np.full(len(data), len(self.weights_))
         if groups is not None or data.people is not None:
             units = units_of(data, groups)
             place = {str(name): at for at, name in enumerate(self.participants_.tolist())}
             known = [place.get(str(name), len(self.weights_)) for name in units.names.tolist()]
             who = np.array(known)[units.codes]
-        W = np.vstack([self.weights_, np.ones(self.embedding_.shape[1])])
+        X, W = filled(self.embedding_, data.n_objects), np.vstack([self.weights_, np.ones(self.embedding_.shape[1])])
         problem = _Problem(data, Coded(who, self.participants_), self.loss_, self.n_jobs)
-        return *problem.distances(np.ascontiguousarray(self.embedding_), W), data.weights
+        return *problem.distances(X, W), data.weights
 
     def to_frame(self) -> Any:
         """The weights as a pandas DataFrame: one row for each person, one column for each axis."""

@@ -19,8 +19,7 @@ from nearer.io.coerce import as_comparisons
 from nearer.lapse_rates import LAW_ROUNDS, SHARES, alternate, log_likelihoods
 from nearer.metrics import comparison_distances, fit_answer_law, log_ratio
 from nearer.metrics.answer_law import logistic_slopes
-from nearer.notebook import data_frame, html_table
-from nearer.people.individual import places_within
+from nearer.notebook import data_frame
 from nearer.refits import quiet_map, template
 
 _DROP = 1.92  # half of chi-square(1) at 95 %: how far the log-likelihood may fall within the interval
@@ -28,7 +27,7 @@ _SHOWN = 10
 SIGNIFICANT = 0.05  # p-values below it are called significant, for people as for differences between them
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ParticipantTable:
     """Quality of the answers of each person, arrays (n_people,); the highest lapse rate comes first.
 
@@ -37,14 +36,14 @@ class ParticipantTable:
 
     participant: np.ndarray
     answers: np.ndarray  # number of answers
-    seconds: np.ndarray | None  # median response time
-    first: np.ndarray | None  # fraction of answers that chose the first (left) option
-    same_side: np.ndarray | None  # fraction of answers on the side that was chosen most
-    streak: np.ndarray | None  # longest run of answers on one side
+    seconds: np.ndarray | None = None  # median response time
+    first: np.ndarray | None = None  # fraction of answers that chose the first (left) option
+    same_side: np.ndarray | None = None  # fraction of answers on the side that was chosen most
+    streak: np.ndarray | None = None  # longest run of answers on one side
     repeats: np.ndarray  # pairs of answers that the person gave to one question
     repeats_alike: np.ndarray  # fraction of those pairs that agree
-    catch: np.ndarray | None  # attention checks whose outcome is known
-    catch_passed: np.ndarray | None  # fraction of them answered correctly
+    catch: np.ndarray | None = None  # attention checks whose outcome is known
+    catch_passed: np.ndarray | None = None  # fraction of them answered correctly
     agreement: np.ndarray  # fraction of answers that agree with a map made without the person; a tie counts one half
     guesses: np.ndarray  # lapse rate in excess of that of careful people, 0 to 1
     guesses_low: np.ndarray  # its 95 % interval
@@ -71,10 +70,6 @@ class ParticipantTable:
     def __repr__(self) -> str:
         more = f"\n... and {len(self) - _SHOWN:,} more" if len(self) > _SHOWN else ""
         return f"{len(self):,} people, the most doubtful first\n{_aligned(shown_cells(self.table(), _SHOWN))}{more}"
-
-    def _repr_html_(self) -> str:
-        more = f" ({_SHOWN} of {len(self):,})" if len(self) > _SHOWN else ""
-        return html_table(shown_cells(self.table(), _SHOWN), f"People, the most doubtful first{more}")
 
 
 FRACTIONS = ("first", "same_side", "repeats_alike", "catch_passed", "agreement", "guesses")
@@ -182,7 +177,7 @@ def participants(
         "agreement": agreement, "guesses": guesses, "guesses_low": low, "guesses_high": high, "p_chance": p_chance,
         "p_decline": p_decline, **_details(data, entry, own, rank), **_attention_checks(data),
     }  # fmt: skip
-    columns = {name: None if values is None else values[order] for name, values in columns.items()}
+    columns = {name: values[order] for name, values in columns.items()}
     return ParticipantTable(in_order=in_order, n_folds=n_folds, **columns)
 
 
@@ -261,6 +256,15 @@ def _rank_within(data: Comparisons, entry: np.ndarray, own: np.ndarray) -> tuple
     return place / np.maximum(np.bincount(own)[own] - 1, 1), known
 
 
+def places_within(unit: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Rank of each row among those of its unit, from 0 on, in the given order (N,) of rows."""
+    counts = np.bincount(unit)
+    place = np.empty(len(unit), dtype=np.int64)
+    by_unit = order[np.argsort(unit[order], kind="stable")]
+    place[by_unit] = np.arange(len(unit)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return place
+
+
 def _p_decline(lean: np.ndarray, own: np.ndarray, rank: np.ndarray, guesses: np.ndarray) -> np.ndarray:
     """One-sided p-value for a decline of agreement during the session."""
     expected = (1.0 - guesses[own]) * lean**2  # of 2 g - 1, if the answer is right with probability g
@@ -270,15 +274,15 @@ def _p_decline(lean: np.ndarray, own: np.ndarray, rank: np.ndarray, guesses: np.
     return norm.cdf(_ratio(np.bincount(own, late), np.sqrt(np.bincount(own, late**2)), 0.0))
 
 
-def _details(data: Comparisons, entry: np.ndarray, own: np.ndarray, rank: np.ndarray) -> dict[str, Any]:
-    """Response times and sides of each person; None where they are not known."""
-    found: dict[str, Any] = dict.fromkeys(("seconds", "first", "same_side", "streak"))
+def _details(data: Comparisons, entry: np.ndarray, own: np.ndarray, rank: np.ndarray) -> dict[str, np.ndarray]:
+    """Response times and sides of each person, as far as they are known."""
+    found: dict[str, np.ndarray] = {}
     n_people, answers = int(own.max()) + 1, data.answers
     if answers.seconds is not None:
         seconds = answers.seconds[entry]
         found["seconds"] = np.full(n_people, np.nan)
         for person in np.unique(own[~np.isnan(seconds)]).tolist():
-            found["seconds"][person] = np.median(seconds[(own == person) & ~np.isnan(seconds)])
+            found["seconds"][person] = np.nanmedian(seconds[own == person])
     side = np.zeros(0, np.int8) if answers.side is None else answers.side[entry]
     if (side >= 0).any():
         known = side >= 0
@@ -291,15 +295,16 @@ def _details(data: Comparisons, entry: np.ndarray, own: np.ndarray, rank: np.nda
     return found
 
 
-def _attention_checks(data: Comparisons) -> dict[str, Any]:
-    """Attention checks with a known outcome of each person, and the fraction passed; None without any."""
+def _attention_checks(data: Comparisons) -> dict[str, np.ndarray]:
+    """Attention checks with a known outcome of each person, and the fraction passed, if there were any."""
     answers, people = data.answers, data.people
     if answers.correct is None or not answers.is_check().any():
-        return {"catch": None, "catch_passed": None}
+        return {}
     assert answers.participant is not None
     assert people is not None
-    asked = answers.is_check() & (answers.correct >= 0) & np.isin(answers.participant.each(), people.names)
-    own, right = np.searchsorted(people.names, answers.participant.each()[asked]), answers.correct[asked] == 1
+    who = answers.participant.each()
+    asked = answers.is_check() & (answers.correct >= 0) & np.isin(who, people.names)
+    own, right = np.searchsorted(people.names, who[asked]), answers.correct[asked] == 1
     n_asked, n_right = (np.bincount(own, weights=which, minlength=len(people.names)) for which in (None, right))
     return {"catch": n_asked, "catch_passed": _ratio(n_right, n_asked)}
 

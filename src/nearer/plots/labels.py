@@ -39,7 +39,6 @@ def arrange_labels(
     *,
     radius: float,
     strip: bool = False,
-    max_labels: int = 200,
 ) -> list[LabelBox]:
     """Place labels next to points (n, 2), isolated points first; no box overlaps a point, a line or another box.
 
@@ -56,7 +55,7 @@ def arrange_labels(
     placed: list[LabelBox] = []
     failures = 0
     for index in np.argsort(-spacing, kind="stable"):
-        if len(placed) >= max_labels or failures >= _FULL_AFTER:
+        if failures >= _FULL_AFTER:
             break
         size = np.array(measure(int(index))) if inside[index] else np.zeros(2)
         if not size.all():
@@ -111,51 +110,32 @@ class LabelLayer(Artist):
     """The labels of a map and the note below it, placed at each draw; `shown` lists the labelled points."""
 
     def __init__(
-        self, ax: Axes, positions: np.ndarray, texts: Sequence[str], marker_radius: float, fontsize: float,
-        max_labels: int, strip: bool, notes: Sequence[str],
+        self, ax: Axes, positions: np.ndarray, texts: Sequence[str], marker_radius: float, fontsize: float, strip: bool,
+        notes: Sequence[str],
     ) -> None:  # fmt: skip
         super().__init__()
         self.set_zorder(6)
         self._ax, self._positions, self._labels = ax, positions, shorten_apart(texts, 32)
-        self._marker_radius, self._fontsize = marker_radius, fontsize
-        self._max_labels, self._strip, self._notes = max_labels, strip, list(notes)
+        self._marker_radius, self._fontsize, self._strip, self._notes = marker_radius, fontsize, strip, notes
         self._texts: dict[int, Text] = {}
-        self.note = Text(0, 0, "", fontsize=fontsize, va="top", color=GREY, parse_math=False)
         self.shown: list[int] = []
         ax.add_artist(self)
-        self.set_clip_on(False)  # the layout reserves no room for clipped artists, and the note is outside the Axes
-        self.note.set_figure(ax.figure)
-        self.note.set_transform(IdentityTransform())
-
-    def get_tightbbox(self, renderer=None) -> Bbox:
-        """The Axes and the note below, for the layout engine."""
-        box = self._ax.get_window_extent(renderer)
-        lines = len(self._notes) + bool(self._labels)
-        height = lines * 1.5 * self._fontsize * self._pixels_per_point() + self._below(renderer)
-        return Bbox.from_extents(box.x0, box.y0 - height, box.x1, box.y1)
-
-    def _below(self, renderer) -> float:
-        """Height of the axis label in pixels."""
-        name = self._ax.xaxis.label
-        return name.get_window_extent(renderer).height if name.get_text() else 0.0
+        below_the_name = ("axes fraction", ax.xaxis.label)
+        self.note = ax.annotate(  # drawn after the labels; the empty line is for the number of those without room
+            "\n".join([*notes, " "]), (0, 0), (0, -2), xycoords=below_the_name, textcoords="offset points", va="top",
+            fontsize=fontsize, color=GREY, zorder=7,
+        )  # fmt: skip
 
     def draw(self, renderer) -> None:
-        if not self.get_visible():
-            return
-        box = self._ax.get_window_extent(renderer)
-        notes = list(self._notes)
         if self._labels:
-            hidden = len(self._labels) - self._draw_labels(renderer, box)
-            if hidden:
-                notes.append(f"{hidden:,} of {len(self._labels):,} labels not shown: no room")
-        self.note.set_text("\n".join(notes))
-        self.note.set_position((box.x0, box.y0 - 4 * self._pixels_per_point() - self._below(renderer)))
-        self.note.draw(renderer)
+            hidden = len(self._labels) - self._draw_labels(renderer, self._ax.get_window_extent(renderer))
+            last = f"{hidden:,} of {len(self._labels):,} labels not shown: no room" if hidden else " "
+            self.note.set_text("\n".join([*self._notes, last]))
         self.stale = False
 
     def _draw_labels(self, renderer, box: Bbox) -> int:
         points = self._ax.transData.transform(self._positions)
-        unit = self._pixels_per_point()
+        unit = self._ax.figure.dpi / 72  # pixels per point
 
         def measure(index: int) -> tuple[float, float]:
             if not self._labels[index].strip():
@@ -165,7 +145,7 @@ class LabelLayer(Artist):
 
         bounds = (box.x0 + unit, box.y0 + unit, box.x1 - unit, box.y1 - unit)
         radius = max(self._marker_radius, 2.0) * unit
-        placed = arrange_labels(points, measure, bounds, radius=radius, strip=self._strip, max_labels=self._max_labels)
+        placed = arrange_labels(points, measure, bounds, radius=radius, strip=self._strip)
         for label in placed:
             if label.leader is not None:
                 x, y = points[label.item]
@@ -186,6 +166,3 @@ class LabelLayer(Artist):
             text.set_path_effects([withStroke(linewidth=2, foreground=self._ax.get_facecolor())])
             self._texts[index] = text
         return self._texts[index]
-
-    def _pixels_per_point(self) -> float:
-        return self._ax.figure.dpi / 72

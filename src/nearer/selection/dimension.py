@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -37,16 +37,21 @@ class DimensionSelection:
     """
 
     dims: np.ndarray  # (m,), ascending
-    accuracy: np.ndarray  # (m,), fraction of held-out answers satisfied by maps made as `fit` makes them
-    accuracy_se: np.ndarray  # (m,)
-    log_loss: np.ndarray  # (m,), mean of -log P[answer]; NaN for a loss without a model
-    log_loss_se: np.ndarray  # (m,)
-    fold_accuracy: np.ndarray  # (n_folds, m)
-    fold_log_loss: np.ndarray  # (n_folds, m)
-    evidence: Evidence | None  # None if a single dimension was tried, or after ctrl-C
-    chosen: int | None  # the smallest dimension that no larger one beats, see `Evidence`; None after ctrl-C
-    candidates: tuple[int, ...]  # dimensions that the answers do not rule out, the chosen one among them
-    reasons: tuple[str, ...]  # why the choice is uncertain
+    fold_accuracy: np.ndarray  # (n_folds, m), fraction of held-out answers satisfied by maps made as `fit` makes them
+    fold_log_loss: np.ndarray  # (n_folds, m), mean of -log P[answer]; NaN for a loss without a model
+    evidence: Evidence | None = None  # None if a single dimension was tried, or after ctrl-C
+    chosen: int | None = None  # the smallest dimension that no larger one beats, see `Evidence`; None after ctrl-C
+    candidates: tuple[int, ...] = ()  # dimensions that the answers do not rule out, the chosen one among them
+    reasons: tuple[str, ...] = ("interrupted",)  # why the choice is uncertain
+    accuracy: np.ndarray = field(init=False)  # (m,), mean over the folds, as is the log-loss
+    accuracy_se: np.ndarray = field(init=False)
+    log_loss: np.ndarray = field(init=False)
+    log_loss_se: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        for name in ("accuracy", "log_loss"):
+            for end, values in zip(("", "_se"), _mean_and_se(getattr(self, f"fold_{name}"))):
+                object.__setattr__(self, name + end, values)
 
     @property
     def decisive(self) -> bool:
@@ -154,7 +159,7 @@ def cross_validate_dimensions(
     except KeyboardInterrupt:
         if np.isnan(table[0]).all():
             raise
-        raise Interrupted(selection_of(tried, table)) from None
+        raise Interrupted(DimensionSelection(tried, *table)) from None
     evidence = None
     if several:
         rows = np.concatenate(tested)
@@ -199,7 +204,7 @@ def conclude(
         elif evidence.by_larger > -_RULED_OUT_ABOVE:
             candidates.append(int(dims[at + 1]))
             reasons.append(f"{dims[at + 1]} does not predict clearly worse than {chosen}")
-    return selection_of(dims, table, evidence, chosen, candidates, reasons)
+    return DimensionSelection(dims, table[0], table[1], evidence, chosen, tuple(candidates), tuple(reasons))
 
 
 def _as_of_all(base: OrdinalEmbedding, d: int, share: float) -> OrdinalEmbedding:
@@ -214,20 +219,6 @@ def _as_of_all(base: OrdinalEmbedding, d: int, share: float) -> OrdinalEmbedding
 def _generator(root: Any, key: int) -> np.random.Generator:
     """A generator of its own for each key, as a child of a seed sequence."""
     return np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, key)))
-
-
-def selection_of(
-    dims: np.ndarray,
-    table: np.ndarray,
-    evidence: Evidence | None = None,
-    chosen: int | None = None,
-    candidates: Iterable[int] = (),
-    reasons: Iterable[str] = ("interrupted",),
-) -> DimensionSelection:
-    """What was found, with the means over the folds that were finished."""
-    (accuracy, accuracy_se), (lost, lost_se) = map(_mean_and_se, table)
-    means = (accuracy, accuracy_se, lost, lost_se)
-    return DimensionSelection(dims, *means, table[0], table[1], evidence, chosen, tuple(candidates), tuple(reasons))
 
 
 def _mean_and_se(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

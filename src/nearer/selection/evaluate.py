@@ -5,16 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scipy.stats import t
 
-from nearer.check import check
+from nearer.check import CheckResult, check
 from nearer.data import Comparisons, check_bool
 from nearer.data.messages import counted
+from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
 from nearer.metrics.comparison import filled
-from nearer.people import participants
+from nearer.people import ParticipantTable, participants
 from nearer.refits import Interrupted
 from nearer.selection.bootstrap import Bootstrap
 from nearer.selection.bootstrap import bootstrap as resample
@@ -24,12 +25,12 @@ from nearer.selection.learning_curve import learning_curve as measure_learning_c
 from nearer.selection.thresholds import FEWEST_ANSWERS, FEWEST_PEOPLE, FOLDS, LEVEL, ROUGH, default_folds
 from nearer.warning_types import InputWarning
 
-if TYPE_CHECKING:
-    from nearer.check import CheckResult
-    from nearer.estimator import OrdinalEmbedding
-    from nearer.people import ParticipantTable
-
 Monitor = Callable[[str, str, Callable[[], Any]], Any]
+# The cross-validation in summary.json: name there -> field of `Evaluation`.
+_CROSS_VALIDATION = {
+    "accuracy": "held_out", "standard_error": "standard_error", "low": "held_out_low", "high": "held_out_high",
+    "level": "level", "fold_accuracy": "fold_accuracy",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -78,15 +79,8 @@ class Evaluation:
         """All results as plain values, as in summary.json; `figures_of` reads individual figures back."""
         values: dict[str, Any] = {"training_accuracy": self.training, "cross_validation": None, "check": None}
         if self.fold_accuracy:
-            values["cross_validation"] = {
-                "n_folds": len(self.fold_accuracy),
-                "accuracy": self.held_out,
-                "standard_error": self.standard_error,
-                "low": self.held_out_low,
-                "high": self.held_out_high,
-                "level": self.level,
-                "fold_accuracy": self.fold_accuracy,
-            }
+            figures = {name: getattr(self, field) for name, field in _CROSS_VALIDATION.items()}
+            values["cross_validation"] = {"n_folds": len(self.fold_accuracy)} | figures
         if self.dimensions is not None:
             found = self.dimensions
             values["dimensions"] = found.to_dict() | {"chosen": found.chosen, "verdict": found.verdict}
@@ -112,14 +106,8 @@ def figures_of(summary: Mapping[str, Any]) -> dict[str, Any]:
         figures["training"] = summary["training_accuracy"]
     found = summary.get("cross_validation")
     if found is not None:
-        figures |= {
-            "held_out": found["accuracy"],
-            "held_out_low": found["low"],
-            "held_out_high": found["high"],
-            "level": found["level"],
-            "standard_error": found["standard_error"],
-            "fold_accuracy": tuple(found["fold_accuracy"]),
-        }
+        figures |= {field: found[name] for name, field in _CROSS_VALIDATION.items()}
+        figures["fold_accuracy"] = tuple(figures["fold_accuracy"])
     if summary.get("check") is not None:
         figures |= _ceiling(summary["check"])
     return figures
@@ -202,19 +190,26 @@ def evaluate(
     usual = default_folds(len(answers)) if answers.n_answers >= FEWEST_ANSWERS else 0
     folds = usual if cv is None else cv
     tried = () if dims is None else tuple(dims)
+    own = model.n_components_
+
+    def cross_validated(dims: Iterable[int]) -> DimensionSelection:
+        return cross_validate_dimensions(model, answers, dims, n_folds=folds or FOLDS, groups=groups, **options)
+
+    def by_folds() -> DimensionSelection:
+        try:
+            return cross_validated([own])
+        except Interrupted as stopped:  # some folds are no cross-validation
+            raise KeyboardInterrupt from stopped
+
     if tried:
-        found["dimensions"] = attempt(
-            "accuracy by dimension", ", ".join(map(str, tried)),
-            lambda: cross_validate_dimensions(
-                model, answers, tried, n_folds=folds or FOLDS, groups=groups, **options
-            ),
-        )  # fmt: skip
-    if folds and model.n_components_ in tried and getattr(found.get("dimensions"), "chosen", None) is not None:
-        # The map of this dimension is evaluated already, and has one held-out accuracy.
-        found |= _held_out(found["dimensions"], model.n_components_)
-    elif folds:
-        measured = attempt("cross-validation", f"{folds} folds", lambda: _cross_validate(model, answers, folds, groups))
-        found |= measured or {}
+        names = ", ".join(map(str, tried))
+        found["dimensions"] = attempt("accuracy by dimension", names, lambda: cross_validated(tried))
+    if folds:
+        measured = found.get("dimensions")
+        # Where the map of this dimension is evaluated already, it has one held-out accuracy.
+        if own not in tried or measured is None or measured.chosen is None:
+            measured = attempt("cross-validation", f"{folds} folds", by_folds)
+        found |= {} if measured is None else _held_out(measured, own)
     if learning_curve:
         found["learning_curve"] = attempt(
             "learning curve", "10 repeats", lambda: measure_learning_curve(model, answers, **options)
@@ -235,18 +230,6 @@ def evaluate(
     return Evaluation(**found)
 
 
-def _cross_validate(model: OrdinalEmbedding, comparisons: Comparisons, n_folds: int, groups: Any) -> dict[str, Any]:
-    """Held-out accuracy of maps made like this one; a fold has all answers to a question, or of a group."""
-    try:
-        found = cross_validate_dimensions(
-            model, comparisons, [model.n_components_], n_folds=n_folds, groups=groups,
-            random_state=model.random_state, n_jobs=model.n_jobs,
-        )  # fmt: skip
-    except Interrupted as stopped:  # some folds are no cross-validation
-        raise KeyboardInterrupt from stopped
-    return _held_out(found, model.n_components_)
-
-
 def _held_out(found: DimensionSelection, n_components: int) -> dict[str, Any]:
     """The figures of one dimension, with Student's interval for the mean over the folds."""
     at = found.dims.tolist().index(n_components)
@@ -257,41 +240,31 @@ def _held_out(found: DimensionSelection, n_components: int) -> dict[str, Any]:
     return {"held_out": mean, "standard_error": error, "fold_accuracy": folds, **bounds}
 
 
-@dataclass(frozen=True)
-class MapScore:
-    """How well a map satisfies some answers; None for what is not known."""
+def score_map(model: OrdinalEmbedding, comparisons: Any) -> dict[str, Any]:
+    """Evaluate a map on answers: how many it satisfies, and how well its loss (if any) predicts them.
 
-    accuracy: float  # fraction satisfied, by weight
-    n_comparisons: int  # rows of the answers
-    n_satisfied: int
-    weight: float | None = None  # sum of the weights, None without them
-    weight_satisfied: float | None = None
-    weights_are_votes: bool | None = None  # whether the weights are whole numbers, which count answers
-    loss: str | None = None  # name of the loss whose model gives the probabilities
-    log_loss: float | None = None  # mean of -log P[answer]
-    calibration_error: float | None = None  # expected error of the probabilities
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures that are known, ready for JSON."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
-
-def score_map(model: OrdinalEmbedding, comparisons: Any) -> MapScore:
-    """Evaluate a map on answers: how many it satisfies, and how well its loss (if any) predicts them."""
+    Returns
+    -------
+    dict
+        ``accuracy`` (by weight), ``n_comparisons`` and ``n_satisfied`` (rows); with weights ``weight`` and
+        ``weight_satisfied`` (sums) and ``weights_are_votes``; for a loss with a model ``loss`` (its name), ``log_loss``
+        and ``calibration_error``.
+    """
     data = model.comparisons_on_map(comparisons)
-    embedding = filled(model.embedding_, data.n_objects)
     satisfied = model.predict(data)
-    known: dict[str, Any] = {}
+    found: dict[str, Any] = {
+        "accuracy": model.score(data), "n_comparisons": len(data), "n_satisfied": int(satisfied.sum())
+    }  # fmt: skip
     are_votes = data.answers.votes is not None
     weights = data.votes if are_votes else data.weights
     if weights is not None:
-        known = {"weight": float(weights.sum()), "weight_satisfied": float(weights[satisfied].sum())}
-        known["weights_are_votes"] = are_votes
+        found |= {"weight": float(weights.sum()), "weight_satisfied": float(weights[satisfied].sum())}
+        found["weights_are_votes"] = are_votes
     loss = getattr(model, "loss_", None)
     if loss is not None and loss.has_model:
-        known |= {"loss": loss.name, "log_loss": log_loss(embedding, data, loss)}
-        known["calibration_error"] = calibration(embedding, data, loss).ece
-    return MapScore(model.score(data), len(data), int(satisfied.sum()), **known)
+        found |= {"loss": loss.name, "log_loss": log_loss(filled(model.embedding_, data.n_objects), data, loss)}
+        found["calibration_error"] = calibrate(model, data).ece
+    return found
 
 
 def calibrate(model: OrdinalEmbedding, comparisons: Any) -> Calibration:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from nearer.selection.thresholds import ENOUGH, n_d_log_n
 # anyway, to its square; exponents above 1 allow for the end of the steep part.
 _EXPONENTS = np.linspace(0.5, 1.5, 21)
 _N_LAWS = 400
+_TEST_SIZE = 0.2  # fraction of the questions held out
 # Simulated sizes, as multiples of the present one; factors by which the slope of the answer law of the true map may
 # exceed that of a fitted one; sets of answers for each; questions that an accuracy is measured on.
 _AHEAD = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -109,7 +110,7 @@ class LearningCurve:
         found = interval_of([law.needed_for(accuracy) for law in self.plausible_laws], level, *_BOUNDS)
         return replace(found, low=min(found.low, float(self.n_comparisons[-1]))) if self.early else found
 
-    def to_dict(self, extrapolate_to: int | None = None, level: float = 0.9) -> dict[str, list[Any]]:
+    def to_dict(self, extrapolate_to: int | None = None) -> dict[str, list[Any]]:
         """Return the columns of a table: the sizes measured, then a predicted curve up to `extrapolate_to`."""
         n = self.n_comparisons.tolist()
         table: dict[str, list[Any]] = {
@@ -122,9 +123,8 @@ class LearningCurve:
         if extrapolate_to is not None:
             sizes = np.geomspace(n[-1], check_integer(extrapolate_to, "extrapolate_to", n[-1] + 1), 25)
             for size in np.unique(sizes.round().astype(int))[1:].tolist():
-                found = self.predict(size, level)
-                row = (size, found.estimate, found.low, found.high, True)
-                for column, value in zip(table.values(), row):
+                found = self.predict(size)
+                for column, value in zip(table.values(), (size, found.estimate, found.low, found.high, True)):
                     column.append(value)
         return table
 
@@ -139,17 +139,15 @@ def learning_curve(
     estimator: OrdinalEmbedding,
     comparisons: Any,
     *,
-    sizes: Sequence[int] | None = None,
-    test_size: float = 0.2,
     n_repeats: int = 10,
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> LearningCurve:
     """Measure accuracy against the number of comparisons, and predict it for more.
 
-    In every repeat a new test set is held out, with all answers to its questions, and the rest is put in random order;
-    each training set contains the smaller ones. A fit starts from the map of the next smaller set and from `n_init`
-    random points; the one with the lowest training objective is kept.
+    In every repeat all answers to a fifth of the questions are held out, and the rest is put in random order. Of the 7
+    training sets, from a quarter of it to all, each contains the smaller ones. A fit starts from the map of the next
+    smaller set and from `n_init` random points; the one with the lowest training objective is kept.
 
     The effect of more answers is simulated: answers are drawn from the map fitted to all answers, at the noise level
     that reproduces the measured accuracy, for multiples of the present number, and maps are fitted to them.
@@ -159,10 +157,6 @@ def learning_curve(
     estimator : OrdinalEmbedding
         What to fit.
     comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes in memory
-    sizes : sequence of int, optional
-        At least 3. Default: 7 sizes in equal ratios, from a quarter of the training answers to all of them.
-    test_size : float, default 0.2
-        Fraction held out.
     n_repeats : int, default 10
     random_state : int or Generator, optional
     n_jobs : int, optional
@@ -171,11 +165,12 @@ def learning_curve(
     base = template(estimator)
     data = as_comparisons(comparisons)
     check_integer(n_repeats, "n_repeats", 2)
-    if not 0 < check_fraction(test_size, "test_size") < 1:
-        raise ValueError(f"test_size: got {test_size}, expected a fraction between 0 and 1")
     rng = as_generator(random_state)
-    orders, tests = zip(*(_split(data, test_size, one) for one in rng.spawn(n_repeats)))
-    n = _sizes(sizes, min(map(len, orders)))
+    orders, tests = zip(*(_split(data, one) for one in rng.spawn(n_repeats)))
+    n_train = min(map(len, orders))
+    n = np.unique(np.geomspace(max(n_train / 4, 1), n_train, 7).round().astype(int))
+    if len(n) < 3:
+        raise ValueError(f"comparisons: got {n_train} to train with, too few for a curve")
 
     def run(order: np.ndarray, test: Comparisons, own: np.random.Generator) -> tuple[list[float], np.ndarray]:
         starts: list[np.ndarray] = []
@@ -193,7 +188,7 @@ def learning_curve(
     law = fit_answer_law(np.concatenate(ratios), weights)
     full = _without_gaps(fit_best(base, data, [], base.n_init, rng).embedding_, rng)
     each = data.n_answers / len(data)  # answers for a row
-    n_held_out = data.n_answers * (1.0 - (1.0 - test_size) ** n_repeats)  # at least once
+    n_held_out = data.n_answers * (1.0 - (1.0 - _TEST_SIZE) ** n_repeats)  # at least once
     laws = _simulated_laws(base, data, full, law, int(n[-1]), float(mean[-1]), n_held_out, rng, n_jobs)
     early = bool(each * n[-1] < ENOUGH * n_d_log_n(int(data.seen.sum()), full.shape[1]))
     return LearningCurve(n, mean, se, repeats, fit_power_law(n, mean), tuple(laws), early)
@@ -208,8 +203,8 @@ def _simulated_laws(
     `law` is the answer law of maps fitted to n answers. That of the true map is sharper: its slope is chosen such that
     n simulated answers give the measured accuracy, within its error.
     """
-    questions = _Questions(data)
-    asked = questions.draw(_N_QUESTIONS, rng)
+    draw = _questions_like(data)
+    asked = draw(_N_QUESTIONS, rng)
     seen = log_ratio(X, asked)
 
     def curve(sharper: float, sizes: Sequence[float], rng: np.random.Generator) -> np.ndarray:
@@ -217,7 +212,7 @@ def _simulated_laws(
         chance = sharp.probability(seen)
         found = []
         for size in sizes:
-            answers = questions.draw(max(round(size * n), 1), rng)
+            answers = draw(max(round(size * n), 1), rng)
             answers = simulated(answers, sharp.probability(log_ratio(X, answers)), rng)
             ratio = log_ratio(fit_best(base, answers, [X], 0, rng).embedding_, asked)
             found.append(np.where(np.isnan(ratio), 0.5, np.where(ratio > 0, chance, 1.0 - chance)).mean())
@@ -246,51 +241,39 @@ def _simulated_laws(
     return laws
 
 
-class _Questions:
-    """Draws questions like those asked, with the same fraction of repeated questions."""
+def _questions_like(data: Comparisons) -> Callable[[int, np.random.Generator], Comparisons]:
+    """Draw questions like those asked, with the same fraction of repeated questions, either pair the nearer one."""
+    objects = np.flatnonzero(data.seen)
+    few = len(objects) < data.index.shape[1]
+    repeated = 1.0 if few else 1.0 - (int(questions_of(data).max()) + 1) / len(data)
 
-    def __init__(self, data: Comparisons):
-        self.data, self.objects = data, np.flatnonzero(data.seen)
-        few = len(self.objects) < data.index.shape[1]
-        self.shared = 1.0 if few else 1.0 - (int(questions_of(data).max()) + 1) / len(data)
-
-    def draw(self, count: int, rng: np.random.Generator) -> Comparisons:
-        """Return `count` questions, the near and the far pair in any order."""
-        rows = rng.integers(len(self.data), size=count)
-        index = self.data.index[rows]
-        new = rng.random(count) >= self.shared
+    def draw(count: int, rng: np.random.Generator) -> Comparisons:
+        rows = rng.integers(len(data), size=count)
+        index = data.index[rows]
+        new = rng.random(count) >= repeated
         while new.any():
-            index[new] = rng.choice(self.objects, size=(int(new.sum()), index.shape[1]))
+            index[new] = rng.choice(objects, size=(int(new.sum()), index.shape[1]))
             new = (np.diff(np.sort(index, axis=1), axis=1) == 0).any(axis=1) & new
-        weights, people = take(self.data.weights, rows), take(self.data.people, rows)
-        votes = None if self.data.answers.votes is None else self.data.votes[rows]
-        answers = Answers(self.data.kind, count, people, votes)
-        return self.data.replaced(index=index, weights=weights, answers=answers, answer=None)
+        votes = None if data.answers.votes is None else data.votes[rows]
+        answers = Answers(data.kind, count, take(data.people, rows), votes)
+        return data.replaced(index=index, weights=take(data.weights, rows), answers=answers, answer=None)
+
+    return draw
 
 
-def _split(data: Comparisons, test_size: float, rng: np.random.Generator) -> tuple[np.ndarray, Comparisons]:
+def _split(data: Comparisons, rng: np.random.Generator) -> tuple[np.ndarray, Comparisons]:
     """Training rows in random order, and the test set; rows of one answer, and answers to one question, on one side."""
     question = question_of_rows(data, 2)
     n_questions = int(question.max()) + 1
-    n_test = round(test_size * n_questions)
-    if not 0 < n_test < n_questions:
-        raise ValueError(f"test_size: {test_size} of {n_questions:,} different questions leaves one side empty")
+    n_test = round(_TEST_SIZE * n_questions)
+    if not n_test:
+        raise ValueError(f"comparisons: got answers to {n_questions} questions, too few to hold some out")
     held_out = np.isin(question, rng.choice(n_questions, n_test, replace=False))
     order = rng.permutation(np.flatnonzero(~held_out))
     if n_questions < int(questions_of(data).max()) + 1:  # keep the rows of an answer together
         _, first, place = np.unique(question[order], return_index=True, return_inverse=True)
         order = order[np.argsort(first[place], kind="stable")]
     return order, data[at_random(data, np.flatnonzero(held_out))]
-
-
-def _sizes(sizes: Sequence[int] | None, n_train: int) -> np.ndarray:
-    if sizes is None:
-        n = np.unique(np.geomspace(max(n_train / 4, 1), n_train, 7).round().astype(int))
-    else:
-        n = np.unique([check_integer(size, "sizes", 1, n_train) for size in sizes])
-    if len(n) < 3:
-        raise ValueError(f"sizes: got {len(n)} different sizes, expected at least 3 for a curve")
-    return n
 
 
 def _without_gaps(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
