@@ -68,7 +68,7 @@ class Comparisons(Parts):
         details: Any = None,
     ) -> None:
         given = (n_objects, weights, labels, participants, on_degenerate, details)
-        self._hold(vars(_assembled(*constructors.ask("triplets", index, constructors.EITHER, *given))))
+        self._hold(vars(_assembled(constructors.ask("comparisons", index, *given))))
 
     @classmethod
     def from_parts(cls, parts: Parts) -> Comparisons:
@@ -95,12 +95,12 @@ class Comparisons(Parts):
     @classmethod
     def from_triplets(cls, T: Any, **about: Any) -> Comparisons:
         """Triplets, int (N, 3): ``anchor, near, far``; the anchor is nearer to `near` than to `far`."""
-        return cls.from_parts(_assembled(*constructors.ask("triplets", T, constructors.TRIPLETS, **about)))
+        return cls.from_parts(_assembled(constructors.ask("triplets", T, **about)))
 
     @classmethod
     def from_quadruplets(cls, Q: Any, **about: Any) -> Comparisons:
         """Quadruplets, int (N, 4): ``i, j, l, k`` means d(i, j) < d(l, k); pairs may share an object."""
-        return cls.from_parts(_assembled(*constructors.ask("quadruplets", Q, constructors.QUADRUPLETS, **about)))
+        return cls.from_parts(_assembled(constructors.ask("quadruplets", Q, **about)))
 
     @classmethod
     def from_answers(cls, questions: Any, answers: Any, **about: Any) -> Comparisons:
@@ -122,23 +122,23 @@ class Comparisons(Parts):
                 raise ValueError("questions: got comparisons of which several come from one answer, expected one each")
             # What was chosen before, and whether rightly, says nothing about these answers.
             known = {name: v for name, v in questions.answers.known().items() if name not in ("side", "correct")}
-            asked = Asked(questions.kind, questions.index, known, questions.weights, clean=True)
-            n_objects, labels = questions.n_objects, questions.labels
+            objects: dict[str, Any] = {"n_objects": questions.n_objects, "labels": questions.labels}
+            asked = Asked(questions.kind, questions.index, known, questions.weights, clean=True, **objects)
         else:
-            asked, n_objects, labels = constructors.ask("triplets", questions, constructors.QUESTIONS, **about)
-        return cls.from_parts(_assembled(constructors.with_answers(asked, answers), n_objects, labels))
+            asked = constructors.ask("questions", questions, **about)
+        return cls.from_parts(_assembled(constructors.with_answers(asked, answers)))
 
     @classmethod
     def from_odd_one_out(cls, sets: Any, odd: Any, **about: Any) -> Comparisons:
         """Sets of three, int (N, 3), and the odd object of each, int (N,): two triplets (a, b, odd), (b, a, odd)."""
-        asked, n_objects, labels = constructors.ask("odd-one-out", sets, constructors.SETS, **about)
-        return cls.from_parts(_assembled(constructors.with_picked(asked, odd, "odd"), n_objects, labels))
+        asked = constructors.ask("odd-one-out", sets, **about)
+        return cls.from_parts(_assembled(constructors.with_picked(asked, odd, "odd")))
 
     @classmethod
     def from_most_central(cls, sets: Any, central: Any, **about: Any) -> Comparisons:
         """Sets of three, int (N, 3), and the most central object c of each, int (N,): triplets (a, c, b), (b, c, a)."""
-        asked, n_objects, labels = constructors.ask("most-central", sets, constructors.SETS, **about)
-        return cls.from_parts(_assembled(constructors.with_picked(asked, central, "central"), n_objects, labels))
+        asked = constructors.ask("most-central", sets, **about)
+        return cls.from_parts(_assembled(constructors.with_picked(asked, central, "central")))
 
     @classmethod
     def from_rankings(
@@ -148,9 +148,8 @@ class Comparisons(Parts):
 
         By default all are ranked. `ordered` says whether an earlier one of the chosen is nearer than a later one.
         """
-        stacked = constructors.stack_rankings(queries, ranked)
-        asked, n_objects, labels = constructors.ask("rankings", stacked, constructors.RANKINGS, **about)
-        return cls.from_parts(_assembled(constructors.with_ranks(asked, k, ordered), n_objects, labels))
+        asked = constructors.ask("rankings", constructors.stack_rankings(queries, ranked), **about)
+        return cls.from_parts(_assembled(constructors.with_ranks(asked, k, ordered)))
 
     @classmethod
     def from_classes(
@@ -453,9 +452,9 @@ def _holding(parts: Mapping[str, Any]) -> Comparisons:
     return made
 
 
-def _assembled(asked: Asked, n_objects: int, labels: np.ndarray | None) -> Parts:
+def _assembled(asked: Asked) -> Parts:
     """Comparisons of a constructor; ValueError if none is left."""
-    parts = constructors.assemble(asked, n_objects, labels)
+    parts = constructors.assemble(asked)
     if not len(parts.index):
         raise ValueError(f"comparisons: no row is left, all {len(asked.rows):,} are degenerate or attention checks")
     return replace(parts, weights=validate.check_weights(parts.weights, None))

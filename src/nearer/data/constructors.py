@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from nearer.data.answers import Answers, check_details
 from nearer.data.coded import check_coded
-from nearer.data.messages import counted, first_of
+from nearer.data.messages import counted
 from nearer.data.validate import (
     INDEX_LIMIT,
     as_array,
@@ -18,145 +19,84 @@ from nearer.data.validate import (
     check_integer,
     check_objects,
     check_weights,
-    exact_below,
+    not_whole,
     refuse_rows,
     take,
 )
 
 # Rows looked at in one go: temporary arrays stay at a few megabytes, however long the data.
 CHUNK = 1 << 18
-
-Faults = list[tuple[Any, str]]  # mask of rows, reason
-
-
-def _row_faults(rows: np.ndarray) -> Faults:
-    itself = "an object cannot be compared with itself"
-    if rows.shape[1] == 3:
-        anchor, near, far = rows.T
-        return [((anchor == near) | (anchor == far), itself), (near == far, "near and far are the same object")]
-    i, j, l, k = rows.T  # noqa: E741 - the names of the convention d(i, j) < d(l, k)
-    same = ((i == l) & (j == k)) | ((i == k) & (j == l))
-    return [((i == j) | (l == k), itself), (same, "both pairs are the same")]
+# What is given -> its name in messages and its numbers of columns; none: at least 3.
+_SHAPES = {
+    "comparisons": ("comparisons", (3, 4)), "questions": ("questions", (3, 4)), "triplets": ("comparisons", (3,)),
+    "quadruplets": ("comparisons", (4,)), "odd-one-out": ("sets", (3,)), "most-central": ("sets", (3,)),
+    "rankings": ("rankings", ()),
+}  # fmt: skip
 
 
-def _set_faults(rows: np.ndarray) -> Faults:
-    a, b, c = rows.T
-    return [((a == b) | (a == c) | (b == c), "the three objects of a set must differ")]
+def _kind(what: str, rows: np.ndarray) -> str:
+    return ("triplets", "quadruplets")[rows.shape[1] - 3] if what in ("comparisons", "questions") else what
 
 
-def _ranking_faults(rows: np.ndarray) -> Faults:
-    """Candidates of a short ranking are followed by -1."""
-    place = np.arange(rows.shape[1] - 1)
-    ranked = np.sort(np.where(rows[:, 1:] < 0, -1 - place, rows[:, 1:]), axis=1)
-    return [
-        ((rows[:, :1] == rows[:, 1:]).any(axis=1), "the query (first) cannot be among its own candidates"),
-        ((ranked[:, 1:] == ranked[:, :-1]).any(axis=1), "a candidate occurs twice"),
-    ]
-
-
-class Shape(NamedTuple):
-    """A kind of input: its name in messages, its numbers of columns (None: at least 3), its degenerate rows."""
-
-    name: str
-    widths: tuple[int, ...] | None
-    faults: Callable[[np.ndarray], Faults]
-
-
-TRIPLETS = Shape("comparisons", (3,), _row_faults)
-QUADRUPLETS = Shape("comparisons", (4,), _row_faults)
-EITHER = Shape("comparisons", (3, 4), _row_faults)
-QUESTIONS = Shape("questions", (3, 4), _row_faults)
-SETS = Shape("sets", (3,), _set_faults)
-RANKINGS = Shape("rankings", None, _ranking_faults)
-
-
-def degenerate(rows: np.ndarray, shape: Shape) -> np.ndarray:
+def degenerate(rows: np.ndarray, kind: str) -> np.ndarray:
+    """Which rows say nothing about distances: bool (n,). Candidates of a short ranking are followed by -1."""
+    if kind == "quadruplets":
+        i, j, l, k = rows.T  # noqa: E741 - the names of the convention d(i, j) < d(l, k)
+        return (i == j) | (l == k) | ((i == l) & (j == k)) | ((i == k) & (j == l))
     found = np.zeros(len(rows), dtype=bool)
-    for start in range(0, len(rows), CHUNK):
-        block = slice(start, start + CHUNK)
-        for mask, _ in shape.faults(rows[block]):
-            found[block] |= mask
+    for one, other in itertools.combinations(rows.T, 2):
+        found |= (one == other) & (one >= 0)
     return found
 
 
-def check_rows(values: Any, shape: Shape, n_objects: int | None = None, on_degenerate: str = "raise") -> np.ndarray:
+def check_rows(values: Any, what: str, n_objects: int | None = None, on_degenerate: str = "raise") -> np.ndarray:
     """Check rows (N, width) of object numbers: int32, C-contiguous; copied unless read-only."""
-    if not isinstance(on_degenerate, str) or on_degenerate not in ("raise", "drop"):
+    if on_degenerate not in ("raise", "drop"):
         raise ValueError(f"on_degenerate: got {on_degenerate!r}, expected 'raise' or 'drop'")
-    rows = _as_matrix(values, shape)
+    name, rows = _SHAPES[what][0], _as_matrix(values, *_SHAPES[what])
     limit = INDEX_LIMIT if n_objects is None else n_objects
-    as_is = rows.dtype == np.int32 and rows.flags.c_contiguous and _is_constant(rows)
-    index = rows if as_is else np.empty(rows.shape, dtype=np.int32)
-    highest, n_bad, first = 0, 0, ""
-    for start in range(0, len(rows), CHUNK):
-        # In the byte order of this machine: of others, NumPy 2.0 frees the number in `>= 2**31` once too often.
-        block = rows[start : start + CHUNK].astype(rows.dtype.newbyteorder("="), copy=False)
-        faults = _number_faults(block, limit) + (shape.faults(block) if on_degenerate == "raise" else [])
-        bad = np.logical_or.reduce([np.zeros(len(block), bool), *(mask for mask, _ in faults)])
-        if bad.any() and not n_bad:
-            row = int(np.argmax(bad))
-            why = next(why for mask, why in faults if mask[row])
-            first = f"{shape.name}: row {start + row} is {tuple(block[row].tolist())}: {why}"
-        n_bad += int(np.count_nonzero(bad))
-        if not n_bad:
-            highest = max(highest, int(block.max()))
-            if not as_is:
-                index[start : start + len(block)] = block
-    if n_bad:
-        raise ValueError(first + first_of(n_bad, "bad rows"))
-    if n_objects is None and highest > 100 * rows.size + 10_000:
+    if rows.dtype.kind == "f" or rows.min() < 0 or rows.max() >= limit:
+        below = "2**31" if limit == INDEX_LIMIT else f"the number of objects, {limit:,}"
+        bad = ((rows < 0) | (rows >= limit) | not_whole(rows)).any(axis=1)
+        refuse_rows(bad, rows, name, f"expected whole numbers from 0 on, less than {below}")
+    if on_degenerate == "raise":
+        kind = _kind(what, rows)
+        why = "a pair of one object, or twice the same pair" if kind == "quadruplets" else "an object occurs twice"
+        refuse_rows(degenerate(rows, kind), rows, name, why)
+    if n_objects is None and rows.max() > 100 * rows.size + 10_000:
         raise ValueError(
-            f"{shape.name}: the highest object number is {highest:,} in {counted(len(rows), 'row')}; a map would have "
+            f"{name}: the highest object number is {rows.max():,.0f} in {counted(len(rows), 'row')}; a map would have "
             "a row for every number below it. Give n_objects= if that is meant; if the numbers are names, give a table"
         )
+    as_is = rows.dtype == np.int32 and rows.flags.c_contiguous and _is_constant(rows)
+    index = rows if as_is else np.array(rows, np.int32, order="C")
     index.flags.writeable = False
     return index
 
 
-_TABLE = "a table is read by nearer.read_comparisons"
-
-
-def refuse_table(values: Any, name: str) -> None:
+def _as_matrix(values: Any, name: str, widths: tuple[int, ...]) -> np.ndarray:
+    from_table = "a table is read by nearer.read_comparisons"
     named = hasattr(values, "columns") or hasattr(values, "column_names") or isinstance(values, Mapping)
     if named or getattr(getattr(values, "dtype", None), "names", None):
-        raise ValueError(f"{name}: got a {type(values).__name__} with named columns, expected an array; {_TABLE}")
-
-
-def _as_matrix(values: Any, shape: Shape) -> np.ndarray:
-    if isinstance(values, tuple) and len(values) in (3, 4) and all(np.ndim(one) == 1 for one in values):
-        raise ValueError(
-            f"{shape.name}: got a tuple of {len(values)} arrays: are they its columns or its rows? Give "
-            "np.column_stack(arrays) for columns, or list(arrays) for rows"
-        )
-    refuse_table(values, shape.name)
-    width = " or ".join(map(str, shape.widths)) if shape.widths else "3 or more"
+        raise ValueError(f"{name}: got a {type(values).__name__} with named columns, expected an array; {from_table}")
+    width = " or ".join(map(str, widths)) or "3 or more"
     expected = f"an array of shape (N, {width})"
-    rows = as_array(values, shape.name, expected)
-    rows = as_array(rows.tolist(), shape.name, expected) if rows.dtype.kind == "O" else rows
+    rows = as_array(values, name, expected)
+    rows = as_array(rows.tolist(), name, expected) if rows.dtype.kind == "O" else rows
     if rows.size == 0 and rows.ndim in (1, 2):
-        raise ValueError(f"{shape.name}: no rows, expected at least one")
-    if rows.dtype.kind in "UST":
-        raise ValueError(f"{shape.name}: got text (dtype {rows.dtype}), expected integers; {_TABLE}")
+        raise ValueError(f"{name}: no rows, expected at least one")
     if rows.dtype.kind not in "iuf":
-        raise ValueError(f"{shape.name}: got dtype {rows.dtype}, expected integers")
-    wide_enough = rows.ndim == 2 and (rows.shape[1] in shape.widths if shape.widths else rows.shape[1] >= 3)
-    if not wide_enough:
-        raise ValueError(f"{shape.name}: got shape {rows.shape}, expected (N, {width})")
-    return rows
+        hint = f"; {from_table}" if rows.dtype.kind in "UST" else ""
+        raise ValueError(f"{name}: got dtype {rows.dtype}, expected integers{hint}")
+    if rows.ndim != 2 or rows.shape[1] not in (widths or range(3, rows.shape[1] + 1)):
+        raise ValueError(f"{name}: got shape {rows.shape}, expected (N, {width})")
+    # In the byte order of this machine: of others, NumPy 2.0 frees the number in `>= 2**31` once too often.
+    return rows.astype(rows.dtype.newbyteorder("="), copy=False)
 
 
 def _is_constant(array: Any) -> bool:
     """Whether nobody can write to an array; comparisons own their data, so any other is copied."""
     return not isinstance(array, np.ndarray) or (not array.flags.writeable and _is_constant(array.base))
-
-
-def _number_faults(block: np.ndarray, limit: int) -> Faults:
-    top = min(limit, exact_below(block))
-    if block.dtype.kind != "f" and block.min() >= 0 and block.max() < top:  # a fast look, since most data are fine
-        return []
-    good = (block >= 0) & (block < top) & (block == np.trunc(block))
-    below = "2**31" if limit == INDEX_LIMIT else f"the number of objects, {limit:,}"
-    return [(~good.all(axis=1), f"expected whole numbers from 0 on, less than {below}")]
 
 
 def exchanged(index: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -193,100 +133,89 @@ class Asked:
     ordered: np.ndarray | None = None  # (n,), of rankings: whether the chosen are in order
     clean: bool = False  # whether no row is degenerate
     number: np.ndarray | None = None  # (n,): the answer of each row, if rows are comparisons, as this package writes
+    n_objects: int = 0
+    labels: np.ndarray | None = None
+
+    def selected(self, rows: np.ndarray) -> Asked:
+        names = ("rows", "weights", "choice", "n_chosen", "ordered")
+        known = {name: values[rows] for name, values in self.known.items()}
+        return replace(self, known=known, **{name: take(getattr(self, name), rows) for name in names})
 
 
 def ask(
-    kind: str,
+    what: str,
     values: Any,
-    shape: Shape,
     n_objects: int | None = None,
     weights: Any = None,
     labels: Any = None,
     participants: Any = None,
     on_degenerate: str = "raise",
     details: Any = None,
-) -> tuple[Asked, int, np.ndarray | None]:
+) -> Asked:
     n_objects, labels = check_objects(n_objects, labels)
-    rows = check_rows(values, shape, n_objects, on_degenerate)
-    if shape.widths == (3, 4):
-        kind = "triplets" if rows.shape[1] == 3 else "quadruplets"
+    rows = check_rows(values, what, n_objects, on_degenerate)
     known = check_details(details, len(rows))
     if participants is not None:
         known["participant"] = check_coded(participants, len(rows), "participants", "participant")
-    asked = Asked(kind, rows, known, check_weights(weights, len(rows)), clean=on_degenerate == "raise")
-    return asked, int(rows.max()) + 1 if n_objects is None else n_objects, labels
+    n_objects = int(rows.max()) + 1 if n_objects is None else n_objects
+    weights, clean = check_weights(weights, len(rows)), on_degenerate == "raise"
+    return Asked(_kind(what, rows), rows, known, weights, clean=clean, n_objects=n_objects, labels=labels)
 
 
-def assemble(asked: Asked, n_objects: int, labels: np.ndarray | None = None) -> Parts:
+def assemble(asked: Asked) -> Parts:
     """Turn questions and what was answered into comparisons; attention checks are answers without comparisons."""
     if asked.number is not None:
-        return _restored(asked, n_objects, labels)
+        return _restored(asked)
     dropped: dict[str, int] = {}
     if asked.votes is not None:
         asked, dropped = _voted(asked)
-    rows, known, kind = asked.rows, asked.known, asked.kind
-    in_pairs = kind in ("triplets", "quadruplets")
+    in_pairs = asked.kind in ("triplets", "quadruplets")
     if asked.choice is not None:
-        if in_pairs:
-            rows = exchanged(rows, np.flatnonzero(asked.choice))
-        known = {"side": asked.choice.astype(np.int8)} | known
-    if in_pairs and rows.shape[1] == 4:
-        if not asked.clean and not (says := ~degenerate(rows, QUADRUPLETS)).all():
-            dropped["degenerate"] = int(np.count_nonzero(~says))
-            asked = replace(asked, weights=take(asked.weights, says))
-            rows, known = rows[says], _selected(known, says)
-        check = known.get("catch", np.zeros(len(rows), bool))
-    else:
-        check, known = _attention_checks(rows, known, asked)
-    answers = Answers(kind, len(rows), **known)
-    entries = np.flatnonzero(~check).astype(np.int32) if check.any() else None
-    weights = asked.weights
-    if entries is not None:
-        rows, weights = rows[entries], take(weights, entries)
-        said = {name: take(getattr(asked, name), entries) for name in ("choice", "n_chosen", "ordered")}
-        asked = replace(asked, **said)
-    index, of_row = (rows, None) if in_pairs else _several(kind, rows, asked)
-    if of_row is not None:
-        weights = take(weights, of_row)
+        rows = exchanged(asked.rows, np.flatnonzero(asked.choice)) if in_pairs else asked.rows
+        asked = replace(asked, rows=rows, known={"side": asked.choice.astype(np.int8)} | asked.known)
+    if not asked.clean and (shows := degenerate(asked.rows, asked.kind)).any():
+        if asked.kind == "quadruplets":
+            dropped["degenerate"] = int(np.count_nonzero(shows))
+            asked = asked.selected(~shows)
+        else:
+            asked = _with_checks(asked, shows)
+    answers, entries = Answers(asked.kind, len(asked.rows), **asked.known), None
+    if answers.n_checks:
+        entries = np.flatnonzero(~answers.is_check()).astype(np.int32)
+        asked = asked.selected(entries)
+    index, weights = asked.rows, asked.weights
+    if not in_pairs:
+        index, of_row = _ranked(asked) if asked.kind == "rankings" else _picked(asked)
         entries = of_row.astype(np.int32) if entries is None else entries[of_row]
-    return Parts(index, n_objects, answers, entries, weights, labels, dropped)
+        weights = take(weights, of_row)
+    return Parts(index, asked.n_objects, answers, entries, weights, asked.labels, dropped)
 
 
-def _selected(known: dict[str, Any], rows: np.ndarray) -> dict[str, Any]:
-    return {name: values[rows] for name, values in known.items()}
-
-
-def _restored(asked: Asked, n_objects: int, labels: np.ndarray | None) -> Parts:
+def _restored(asked: Asked) -> Parts:
     """Comparisons as this package wrote them: rows of one number are one answer, a row without objects is a check."""
     _, first, entry = np.unique(np.asarray(asked.number), return_index=True, return_inverse=True)
-    answers = Answers(n=len(first), **_selected(asked.known, first))
+    answers = Answers(n=len(first), **{name: values[first] for name, values in asked.known.items()})
     filled = asked.rows[:, 0] >= 0
     answer = None if np.array_equal(entry[filled], np.arange(len(first))) else entry[filled].astype(np.int32)
-    return Parts(asked.rows[filled], n_objects, answers, answer, take(asked.weights, filled), labels)
+    return Parts(asked.rows[filled], asked.n_objects, answers, answer, take(asked.weights, filled), asked.labels)
 
 
-def _attention_checks(rows: np.ndarray, known: dict[str, Any], asked: Asked) -> tuple[np.ndarray, dict[str, Any]]:
-    """Mark the attention checks among questions, and whether they were answered correctly."""
-    shape = {"rankings": RANKINGS, "odd-one-out": SETS, "most-central": SETS}.get(asked.kind, TRIPLETS)
-    shows = np.zeros(len(rows), dtype=bool) if asked.clean else degenerate(rows, shape)
-    check = known.get("catch", False) | shows
-    if not shows.any():
-        return check, known
-    few = rows[shows]
-    if shape is SETS:
-        chosen = asked.choice[shows]  # type: ignore[index]
-        others = np.sort(np.stack([few[np.arange(len(few)), (chosen + turn) % 3] for turn in (1, 2)]), axis=0)
-        picked = few[np.arange(len(few)), chosen]
-        alike = others[0] == others[1]  # the object shown twice is not the chosen one
+def _with_checks(asked: Asked, shows: np.ndarray) -> Asked:
+    """Mark questions that show an object twice, bool (n,), as attention checks, answered correctly or not."""
+    few, known = asked.rows[shows], asked.known
+    if asked.kind in ("odd-one-out", "most-central"):
+        chosen, row = asked.choice[shows], np.arange(len(few))  # type: ignore[index]
+        one, other = few[row, (chosen + 1) % 3], few[row, (chosen + 2) % 3]
+        alike = one == other  # the object shown twice is not the chosen one
         right = alike if asked.kind == "odd-one-out" else ~alike
-        correct = np.where(alike & (picked == others[0]), -1, right)
+        correct = np.where(alike & (few[row, chosen] == one), -1, right)
     else:
         # Nearest to itself is the anchor; where only an option is shown twice, there is no right answer.
         among = (few[:, 1:] == few[:, :1]).any(axis=1)
         correct = np.where(among, few[:, 1] == few[:, 0], -1)
-    judged = known["correct"].copy() if "correct" in known else np.full(len(rows), -1, np.int8)
+    judged = known["correct"].copy() if "correct" in known else np.full(len(shows), -1, np.int8)
     judged[shows] = np.where(judged[shows] < 0, correct, judged[shows])
-    return check, known | {"catch": check, "correct": judged}
+    return replace(asked, known=known | {"catch": known.get("catch", False) | shows, "correct": judged})
 
 
 def _voted(asked: Asked) -> tuple[Asked, dict[str, int]]:
@@ -294,45 +223,31 @@ def _voted(asked: Asked) -> tuple[Asked, dict[str, int]]:
     votes = np.asarray(asked.votes)
     row, side = np.nonzero(votes)
     given = votes[row, side].astype(np.float64)
-    weights = given if asked.weights is None else given * asked.weights[row]
+    found = asked.selected(row)
+    weights = given if found.weights is None else given * found.weights
     unanswered = int(np.count_nonzero(~votes.any(axis=1)))
-    known = _selected(asked.known, row) | {"votes": given}
-    found = replace(asked, rows=asked.rows[row], known=known, weights=weights, choice=side, votes=None)
+    found = replace(found, known=found.known | {"votes": given}, weights=weights, choice=side, votes=None)
     return found, {"without votes": unanswered} if unanswered else {}
 
 
-def _several(kind: str, rows: np.ndarray, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
-    if kind == "rankings":
-        return _ranked(rows, asked)
-    place = np.asarray(asked.choice)
-    row = np.arange(len(rows))
+def _picked(asked: Asked) -> tuple[np.ndarray, np.ndarray]:
+    """The two triplets of each set with a picked object, and the row of `asked` that each comes from."""
+    place, row = np.asarray(asked.choice), np.arange(len(asked.rows))
     others = np.array([[1, 2], [0, 2], [0, 1]])[place]
-    picked, a, b = rows[row, place], rows[row, others[:, 0]], rows[row, others[:, 1]]
-    pair = [a, b, picked, b, a, picked] if kind == "odd-one-out" else [a, picked, b, b, picked, a]
+    picked, a, b = asked.rows[row, place], asked.rows[row, others[:, 0]], asked.rows[row, others[:, 1]]
+    pair = [a, b, picked, b, a, picked] if asked.kind == "odd-one-out" else [a, picked, b, b, picked, a]
     return np.stack(pair, axis=1).reshape(-1, 3), np.repeat(row, 2)
 
 
-def _ranked(rows: np.ndarray, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
+def _ranked(asked: Asked) -> tuple[np.ndarray, np.ndarray]:
     """Triplets (query, earlier, later) of rankings, each with its own candidates, number chosen and order."""
-    n_shown = (rows[:, 1:] >= 0).sum(axis=1)
-    n_chosen = n_shown - 1 if asked.n_chosen is None else asked.n_chosen
-    ordered = np.ones(len(rows), bool) if asked.ordered is None else asked.ordered
-    forms, form = np.unique(np.stack([n_shown, n_chosen, ordered], axis=1), axis=0, return_inverse=True)
-    pieces, origins = [], []
-    for number, (n_candidates, count, in_order) in enumerate(forms.tolist()):
-        members = np.flatnonzero(form.reshape(-1) == number)
-        near, far = np.triu_indices(n_candidates, 1)
-        said = (near < count) if in_order else (near < count) & (far >= count)
-        near, far = near[said], far[said]
-        index = np.empty((len(members), len(near), 3), dtype=np.int32)
-        index[..., 0] = rows[members, :1]
-        index[..., 1] = rows[members][:, 1 + near]
-        index[..., 2] = rows[members][:, 1 + far]
-        pieces.append(index.reshape(-1, 3))
-        origins.append(np.repeat(members, len(near)))
-    origin = np.concatenate([np.empty(0, np.int64), *origins])
-    order = np.argsort(origin, kind="stable")
-    return np.concatenate([np.empty((0, 3), np.int32), *pieces])[order], origin[order]
+    rows = asked.rows
+    n_shown = (rows[:, 1:] >= 0).sum(axis=1)[:, None]
+    n_chosen = n_shown if asked.n_chosen is None else asked.n_chosen[:, None]
+    ordered = True if asked.ordered is None else asked.ordered[:, None]
+    near, far = np.triu_indices(rows.shape[1] - 1, 1)
+    row, pair = np.nonzero((far < n_shown) & (near < n_chosen) & (ordered | (far >= n_chosen)))
+    return np.stack([rows[row, 0], rows[row, 1 + near[pair]], rows[row, 1 + far[pair]]], axis=1), row
 
 
 _ANSWERS = "+1/-1, bool, or votes (N, 2)"
@@ -351,7 +266,6 @@ def with_answers(asked: Asked, answers: Any) -> Asked:
         if values.dtype.kind != "b":
             refuse_rows(~((values == 1) | (values == -1)), values, "answers", f"expected {_ANSWERS}")
         return replace(asked, choice=(values <= 0).astype(np.int8))
-    refuse_table(answers, "answers")
     if values.dtype.kind == "b":
         raise ValueError("answers: got votes of dtype bool, expected numbers")
     bad = ~((values >= 0) & (values < np.inf)).all(axis=1)
@@ -384,12 +298,8 @@ def with_ranks(asked: Asked, k: int | None, ordered: bool) -> Asked:
 
 
 def stack_rankings(queries: Any, ranked: Any) -> np.ndarray:
-    refuse_table(ranked, "ranked")
     queries = as_array(queries, "queries", "one object for each ranking")
     ranked = as_array(ranked, "ranked", "shape (N, m), m candidates for each query")
-    for name, values in (("queries", queries), ("ranked", ranked)):
-        if values.dtype.kind not in "iuf":
-            raise ValueError(f"{name}: got dtype {values.dtype}, expected integers")
     if ranked.ndim != 2 or ranked.shape[1] < 2 or queries.shape != ranked.shape[:1]:
         got = f"{queries.shape} queries and {ranked.shape} candidates"
         raise ValueError(f"rankings: got shapes {got}, expected (N,) and (N, m) with m at least 2")

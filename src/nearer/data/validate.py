@@ -44,6 +44,11 @@ def exact_below(numbers: np.ndarray) -> float:
     return 2.0 ** (np.finfo(numbers.dtype).nmant + 1) if numbers.dtype.kind == "f" else np.inf
 
 
+def not_whole(numbers: np.ndarray) -> np.ndarray:
+    """Which numbers are not whole, or too large for their type of float to tell them apart from others; NaN is."""
+    return ~((np.trunc(numbers) == numbers) & (np.abs(numbers) < exact_below(numbers)))
+
+
 def refuse_rows(bad: Any, values: np.ndarray, name: str, why: str, what: str = "bad rows") -> None:
     """Refuse values of which some rows are bad, bool (n_rows,), with the first of them."""
     if bad.any():

@@ -13,7 +13,7 @@ import numpy as np
 
 from nearer.data import Comparisons, FileFormatError, check_integer
 from nearer.data.comparisons import INDEX_COLUMNS
-from nearer.data.constructors import EITHER, check_rows
+from nearer.data.constructors import check_rows
 from nearer.data.messages import listed
 from nearer.data.validate import refuse_masked
 from nearer.distributed.cluster import Engine
@@ -367,7 +367,7 @@ def _columns_of_array(name: str, values: Any) -> list[Any]:
     if not len(values):
         return list(np.empty((values.shape[1], 0), np.int32))
     try:
-        return list(check_rows(values, EITHER).T)
+        return list(check_rows(values, "comparisons").T)
     except ValueError as error:
         raise FileFormatError(f"{name}: {error}") from error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -55,8 +55,8 @@ class Decoded:
     notes: list[str]
 
     def parts(self, objects: Objects | None = None) -> Parts:
-        known = (len(self.names), None) if objects is None else (objects.n_objects, objects.labels)
-        return assemble(self.asked, *known)
+        n_objects, labels = (len(self.names), None) if objects is None else (objects.n_objects, objects.labels)
+        return assemble(replace(self.asked, n_objects=n_objects, labels=labels))
 
 
 def join_dropped(one: Dropped, other: Dropped) -> Dropped:
