@@ -36,7 +36,7 @@ def test_the_ends_of_integers():
     column = column_of(np.array([-128, 127, 0], np.int8))
     assert Coding.of([column]).encode(column).tolist() == [0, 2, 1]
     assert cells(column_of(np.array([0, 2**63 - 1], np.uint64))) == [0, 2**63 - 1]
-    with pytest.raises(TypeError, match="18446744073709551615"):
+    with pytest.raises(ValueError, match="18446744073709551615"):
         column_of(np.array([0, 2**64 - 1], np.uint64))
 
 
@@ -116,13 +116,10 @@ def test_codings_are_sorted_sets(one, other):
 
 @pytest.mark.parametrize("column", [text("c", None, "a", "zz"), column_of(np.array([7, 5, 9, 1]))])
 @pytest.mark.parametrize("names", [text("a", "b", "c"), column_of(np.array([5, 6, 7]))])
-def test_some_rows_are_numbered_as_all_are(column, names):
+def test_texts_and_numbers_are_looked_up_in_each_other(names, column):
     coding = Coding.of([names])
     known = dict(zip(coding.names().tolist(), range(3)))
-    expected = [known.get(str(cell), -1) for cell in cells(column)]
-    assert coding.encode(column).tolist() == expected
-    encode = coding.encoder(column)
-    assert [*encode(slice(0, 3)), *encode(slice(3, 4))] == expected
+    assert coding.encode(column).tolist() == [known.get(str(cell), -1) for cell in cells(column)]
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint64])

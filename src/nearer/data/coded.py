@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -14,13 +13,11 @@ from typing import Any
 import numpy as np
 
 from nearer.data.messages import first_of, shown
-from nearer.data.validate import HOLDS_NUL, NUMBER, exact_below, frozen, is_number_text, is_unicode, is_whole
+from nearer.data.validate import HOLDS_NUL, NUMBER, frozen, is_number_text, is_whole, not_whole
 
 __all__ = ["Coded", "Coding", "Column", "check_coded", "column_from_arrow", "column_of"]
 
-INEXACT = "numbers of this size and kind lose their last digits; give them as text"
 UNKNOWN = "unknown"  # a participant or a strategy that is not known
-_FIRST = 1 << 17  # rows that usually hold all names that occur
 
 
 @dataclass(frozen=True)
@@ -44,53 +41,47 @@ class Column:
             import pyarrow as pa
             import pyarrow.compute as pc
 
-            held = _mask(pc.is_in(pc.utf8_trim_whitespace(self.values), value_set=pa.array(["", *missing])))
-            return np.append(held, True)[self.cells] if held.any() else self.cells < 0
+            blank = pa.array(["", *missing])
+            return self._marked(pc.is_in(pc.utf8_trim_whitespace(self.values), value_set=blank)) | (self.cells < 0)
         codes = [float(code) for code in missing if is_number_text(code)]
         marked = np.isin(self.cells, codes) if codes else np.zeros(len(self), bool)
         return marked | np.isnan(self.cells) if self.cells.dtype.kind == "f" else marked
 
-    def among(self, texts: Sequence[str]) -> np.ndarray:
+    def is_a(self, text: str) -> np.ndarray:
+        """Mark the cells that hold a text, in whatever case."""
         if not self.is_text:
             return np.zeros(len(self), bool)
-        import pyarrow as pa
         import pyarrow.compute as pc
 
-        held = _mask(pc.is_in(pc.utf8_lower(self.values), value_set=pa.array(texts, pa.string())))
-        return np.append(held, False)[self.cells] if held.any() else np.zeros(len(self), bool)
+        return self._marked(pc.equal(pc.utf8_lower(self.values), text.lower()))
 
-    def _bytes(self) -> np.ndarray:
-        """All bytes of the distinct texts, for a first look that is much faster than one at each text."""
-        data = self.values.buffers()[2] if self.is_text else None
-        return np.frombuffer(b"" if data is None else data, np.uint8)
+    def _marked(self, values: Any) -> np.ndarray:
+        """Mark the cells that hold some of the values, a pyarrow array of bool."""
+        held = _mask(values)
+        return np.append(held, False)[self.cells] if held.any() else np.zeros(len(self), bool)
 
     def first_nul(self) -> int | None:
         """Find the first text that holds a NUL, which NumPy would cut off at the end of a name."""
-        if self._bytes().all():
-            return None
-        held = np.array([*("\0" in text for text in self.texts()), False])[self.cells]
+        import pyarrow.compute as pc
+
+        held = self._marked(pc.match_substring(self.values, "\0")) if self.is_text else np.zeros(1, bool)
         return int(np.argmax(held)) if held.any() else None
 
     def composed(self) -> Column:
         """The same with texts in Unicode NFC, so that one name is one name however its accents are written."""
-        if (self._bytes() < 128).all():
-            return self
-        return self._with_texts([unicodedata.normalize("NFC", text) for text in self.texts()])
+        import pyarrow.compute as pc
+
+        return Column(self.cells, pc.utf8_normalize(self.values, "NFC")) if self.is_text else self
 
     def filled(self, mask: np.ndarray, text: str | None) -> Column:
         """A copy as text, in which the marked cells, bool (n_rows,), hold a given text, or nothing if it is None."""
         if not mask.any():
             return self
-        column = self.spelled()
-        if text is None:
-            return Column(np.where(mask, np.int32(-1), column.cells), column.values)
-        texts = [*column.texts(), text]
-        return Column(np.where(mask, np.int32(len(texts) - 1), column.cells), column.values)._with_texts(texts)
-
-    def _with_texts(self, texts: list[str]) -> Column:
         import pyarrow as pa
 
-        return Column(self.cells, pa.array(texts, pa.string()))
+        column = self.spelled()
+        values = column.values if text is None else pa.array([*column.texts(), text], pa.string())
+        return Column(np.where(mask, np.int32(-1 if text is None else len(values) - 1), column.cells), values)
 
     def take(self, rows: np.ndarray | slice) -> Column:
         return Column(self.cells[rows], self.values)
@@ -110,10 +101,9 @@ class Column:
 
         column = self.spelled()
         used = np.zeros(len(column.values) + 1, dtype=bool)
-        used[column.cells[:_FIRST]] = True
-        if used[:-1].all():
-            return column.values
-        used[column.cells] = True
+        used[column.cells[: 1 << 17]] = True  # usually that is all
+        if not used[:-1].all():
+            used[column.cells] = True
         return column.values.filter(pa.array(used[:-1]))
 
     def spelled(self) -> Column:
@@ -163,32 +153,22 @@ def column_from_arrow(data: Any) -> Column:
     import pyarrow.types as types
 
     chunked = data if isinstance(data, pa.ChunkedArray) else pa.chunked_array([data])
-    kind = chunked.type
-    if types.is_dictionary(kind) and not is_text(kind):
-        kind = kind.value_type
+    if types.is_dictionary(chunked.type) and not is_text(chunked.type):
         with contextlib.suppress(pa.ArrowNotImplementedError):  # categories that are intervals, say, refused below
-            chunked = chunked.cast(kind)
-    if is_text(kind) or types.is_null(kind):
-        return _text_column(chunked)
-    if types.is_boolean(kind):
-        if chunked.null_count:
-            return _text_column(pc.if_else(chunked, "True", "False"))  # not 1 and 0: they are no numbers
-        return Column(chunked.to_numpy())
-    if types.is_decimal(kind):
-        try:
+            chunked = chunked.cast(chunked.type.value_type)
+    if types.is_decimal(chunked.type):
+        chunked = chunked.cast(pa.float64())
+    kind = chunked.type
+    if types.is_boolean(kind) and chunked.null_count:
+        chunked = pc.if_else(chunked, "True", "False")  # not 1 and 0: they are no numbers
+    elif types.is_integer(kind):
+        if kind != pa.int32():  # narrower types overflow in arithmetic, wider ones do not fit
             chunked = chunked.cast(pa.int64())
-        except pa.ArrowInvalid:  # not whole, or too large
-            chunked = chunked.cast(pa.float64())
-        kind = chunked.type
-    if types.is_integer(kind):
-        whole = _whole_column(chunked.drop_null().to_numpy())  # refuses what does not fit
-        if not chunked.null_count:
-            return whole
-        try:
-            return Column(chunked.cast(pa.float64()).to_numpy())
-        except pa.ArrowInvalid:  # beyond 2^53, where floats would give neighbours one name
-            return _text_column(chunked.cast(pa.string()))
-    if types.is_floating(kind):
+        if chunked.null_count:  # floats would give neighbours beyond 2^53 one name
+            chunked = chunked.cast(pa.string())
+    if is_text(chunked.type) or types.is_null(kind):
+        return _text_column(chunked)
+    if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         return Column(chunked.to_numpy())
     raise TypeError(f"a column of type {kind} holds neither text nor numbers")
 
@@ -198,13 +178,6 @@ def is_text(kind: Any) -> bool:
 
     kind = kind.value_type if types.is_dictionary(kind) else kind
     return types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
-
-
-def _whole_column(array: np.ndarray) -> Column:
-    """Keep int32 and int64 as they are; narrower types overflow in arithmetic, wider ones do not fit."""
-    if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
-        raise TypeError(f"the integer {array.max()} is beyond the signed 64-bit range")
-    return Column(array if array.dtype in (np.int32, np.int64) else array.astype(np.int64))
 
 
 def _text_column(chunked: Any) -> Column:
@@ -231,25 +204,11 @@ def column_of(cells: Any) -> Column:
         raise TypeError(f"got shape {shape}, expected one cell for each row")
     if isinstance(cells, (pa.Array, pa.ChunkedArray)):
         return column_from_arrow(cells)
-    if isinstance(cells, np.ma.MaskedArray):
-        cells = cells.filled(np.nan) if cells.dtype.kind == "f" else cells.tolist()
     if isinstance(cells, np.ndarray):
-        if cells.dtype.kind in "iu":
-            return _whole_column(cells)
-        if cells.dtype.kind in "bf":
-            native = cells.dtype.kind == "b" or cells.dtype in (np.float16, np.float32)  # see `exact_below`
-            return Column(cells.astype(cells.dtype.newbyteorder("=") if native else np.float64, copy=False))
-        if cells.dtype.kind not in "UTO":
-            raise TypeError(f"a column of dtype {cells.dtype} holds neither text nor numbers")
-        cells = cells.tolist()
-    elif hasattr(cells, "to_arrow"):  # polars
-        try:
-            return column_from_arrow(cells.to_arrow())
-        except pa.ArrowException:
-            kind = getattr(cells, "dtype", type(cells).__name__)
-            raise TypeError(f"a column of type {kind} holds neither text nor numbers that can be read") from None
+        native = cells.astype(cells.dtype.newbyteorder("="), copy=False)
+        cells = native.tolist() if cells.dtype.kind in "OT" else native
     try:
-        array = pa.array(cells, from_pandas=True)
+        array = cells.to_arrow() if hasattr(cells, "to_arrow") else pa.array(cells, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         array = pa.array([_as_text(cell, row) for row, cell in enumerate(cells)], pa.string())
     return column_from_arrow(array)
@@ -259,15 +218,9 @@ def _as_text(cell: Any, row: int) -> str | None:
     kind = type(cell).__name__
     if cell is None or kind == "NAType":  # of pandas
         return None
-    if isinstance(cell, str):
-        if not is_unicode(cell):
-            raise TypeError(f"row {row + 1} is {cell!r}, which holds half a character, expected whole ones")
-        return cell
-    if not isinstance(cell, (int, float, np.integer, np.floating, np.bool_, Decimal)):
+    if not isinstance(cell, (str, int, float, np.integer, np.floating, np.bool_, Decimal)):
         raise TypeError(f"row {row + 1} is {cell!r} ({kind}), expected text or a number")
-    if isinstance(cell, (float, np.floating)) and exact_below(np.asarray(cell)) <= abs(float(cell)) < np.inf:
-        raise TypeError(f"row {row + 1} is {cell:.17g}: {INEXACT}")
-    return _spell(cell) if cell == cell else None
+    return cell if isinstance(cell, str) else _spell(cell) if cell == cell else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,21 +252,16 @@ class Coding:
             import pyarrow as pa
             import pyarrow.compute as pc
 
-            numbers = [column.cells for column in columns if not column.is_text]
-            if any((np.abs(cells) >= exact_below(cells)).any() for cells in numbers):
-                raise ValueError(INEXACT)
             texts = pc.unique(pa.chunked_array([column.used() for column in columns], pa.string()))
             return cls(texts.take(pc.sort_indices(texts)))
-        numbers = [whole_numbers(column) for column in columns]
-        if not sum(map(len, numbers)):
-            return cls(np.empty(0, np.int64))
-        lowest = min(int(column.min()) for column in numbers if len(column))
-        size = max(int(column.max()) for column in numbers if len(column)) - lowest + 1
+        numbers = [whole_numbers(column) for column in columns if len(column)]
+        lowest = min((int(column.min()) for column in numbers), default=0)
+        size = max((int(column.max()) for column in numbers), default=-1) - lowest + 1
         if size > 16 * sum(map(len, numbers)) + 1024:
             return cls(distinct(np.concatenate([distinct(column) for column in numbers])).astype(np.int64))
         seen = np.zeros(size, dtype=bool)
         for column in numbers:
-            seen[column - lowest if lowest else column] = True
+            seen[column - lowest] = True
         return cls(np.flatnonzero(seen) + lowest)
 
     @classmethod
@@ -324,12 +272,8 @@ class Coding:
 
     def encode(self, column: Column) -> np.ndarray:
         """The position of each cell among the names: int32, shape (n_rows,); -1 for unknown names and empty text."""
-        return self.encoder(column)(slice(None))
-
-    def encoder(self, column: Column) -> Callable[[slice], np.ndarray]:
         if not self.is_text and not column.is_text:
-            cells = whole_numbers(column)
-            return lambda rows: self._places(cells[rows])
+            return self._places(whole_numbers(column))
         column = column.spelled()
         if self.is_text:
             import pyarrow.compute as pc
@@ -338,8 +282,9 @@ class Coding:
         else:
             numbers = np.array([int(text) if is_whole(text) else -1 for text in column.texts()], np.int64)
             places = np.where(numbers < 0, np.int32(-1), self._places(numbers))
-        places = np.append(places, np.int32(-1))
-        return lambda rows: np.take(places, column.cells[rows], mode="wrap")  # -1 is the last, faster than a check
+        return np.take(
+            np.append(places, np.int32(-1)), column.cells, mode="wrap"
+        )  # -1 is the last: faster than a check
 
     def _places(self, numbers: np.ndarray) -> np.ndarray:
         if not len(numbers) or not len(self):
@@ -347,8 +292,6 @@ class Coding:
         low, high = int(self.values[0]), int(self.values[-1])
         inside = low <= int(numbers.min()) and int(numbers.max()) <= high
         if inside and self._table is not None:
-            if high - low + 1 == len(self):
-                return (numbers - low if low else numbers).astype(np.int32, copy=False)
             return self._table[numbers - low]
         found = np.minimum(np.searchsorted(self.values, numbers), len(self) - 1)
         return np.where(self.values[found] == numbers, found, -1).astype(np.int32)
@@ -372,8 +315,7 @@ def whole_numbers(column: Column) -> np.ndarray:
         raise ValueError("holds true and false, expected names or whole numbers")
     if numbers.dtype.kind != "f":
         return numbers
-    bad = ~((np.trunc(numbers) == numbers) & (np.abs(numbers) < exact_below(numbers)))
-    if bad.any():
+    if (bad := not_whole(numbers)).any():
         row = int(np.argmax(bad))
         raise ValueError(f"row {row + 1} is {numbers[row]}, expected a name or a whole number")
     return numbers.astype(np.int64)
@@ -408,8 +350,7 @@ class Coded:
     def of(column: Column) -> Coded:
         coding = Coding.of([column])
         names = coding.names().astype(object) if coding.is_text else coding.values
-        codes = coding.encode(column)
-        return Coded(codes.copy() if np.may_share_memory(codes, column.cells) else codes, names)
+        return Coded(coding.encode(column), names)
 
     @staticmethod
     def constant(name: str, n_rows: int) -> Coded:

@@ -45,7 +45,7 @@ def degenerate(rows: np.ndarray, kind: str) -> np.ndarray:
         return (i == j) | (l == k) | ((i == l) & (j == k)) | ((i == k) & (j == l))
     found = np.zeros(len(rows), dtype=bool)
     for one, other in itertools.combinations(rows.T, 2):
-        found |= (one == other) & (one >= 0)
+        found |= (one == other) & (one >= 0) if kind == "rankings" else one == other
     return found
 
 

@@ -12,14 +12,13 @@ import numpy as np
 from nearer.data.coded import UNKNOWN, Coded, Coding, Column, column_of, distinct
 from nearer.data.constructors import Asked, Parts, assemble
 from nearer.data.messages import FileFormatError, counted, first_of, listed, plain, shown, shown_cell
-from nearer.data.validate import HOLDS_NUL, INDEX_LIMIT, exact_below, is_number_text, is_whole
+from nearer.data.validate import HOLDS_NUL, INDEX_LIMIT, exact_below, is_number_text, is_whole, not_whole
 from nearer.tables.layout import BLANK, NONE, OPTIONAL, SKIP, Layout
 from nearer.tables.refusal import Refusal
 from nearer.tables.resolve import Plan
 from nearer.tables.table import Table
 
 Dropped = dict[str, tuple[int, str]]  # reason -> rows left out, and where the first is
-_IN_CACHE = 1 << 16  # rows whose codes stay in the processor's cache
 _SHOWN_CODES = 6
 SIDES = (("first", "left", "a", "1"), ("second", "right", "b", "2"), ("third", "c", "3"))
 _NUMERIC = ("weight", "votes_a", "votes_b", "seconds", "milliseconds")
@@ -169,28 +168,17 @@ class _Rows:
         """Leave out rows that repeat the header or belong to it, and those that a condition does not select."""
         if self.layout.skip_rows and not getattr(self.table, "first_row", 0):
             self.leave_out(np.arange(self.n_rows) < self.layout.skip_rows, "further header row")
-        self._leave_out_headers()
+        repeated = np.ones(len(self), bool)
+        for role, position in self.plan.at.items():
+            if repeated.any():
+                repeated &= self.columns[role].is_a(self.table.names[position])
+        self.leave_out(repeated, "header repeated")
         for position, values in self.plan.where.items():
             column = self.columns["where", position].spelled()
             numbers = {float(value) for value in values if is_number_text(value)}
             texts = [text.strip() for text in column.texts()]
             kept = [text in values or (is_number_text(text) and float(text) in numbers) for text in texts]
             self.leave_out(~np.array([*kept, "" in values])[column.cells], "not selected (where)")
-
-    def _leave_out_headers(self) -> None:
-        """Leave out rows that repeat the names of the columns; refuse those that have them in another order."""
-        titles = [self.table.names[position].lower() for position in self.plan.at.values()]
-        columns, found = [self.columns[role] for role in self.plan.at], np.ones(len(self), bool)
-        for column in columns:
-            found &= column.among(titles)
-            if not found.any():
-                return
-        cells = {row: [str(column.cell(row)).lower() for column in columns] for row in np.flatnonzero(found).tolist()}
-        if other := [row for row, names in cells.items() if names != titles and sorted(names) == sorted(titles)]:
-            why = "got the names of the columns in another order, expected an answer; give each table a file of its own"
-            raise FileFormatError(f"{self.table.name}, {self.place(other[0])}: {why}")
-        found[[row for row, names in cells.items() if names != titles]] = False
-        self.leave_out(found, "header repeated")
 
     def leave_out_empty(self) -> None:
         """Leave out rows without objects or without an answer; a row that lacks an object is a bad row."""
@@ -225,13 +213,9 @@ class _Rows:
             self.columns[role] = column.composed()
         columns = [self.columns[role] for role in self.form.objects]
         names = Coding.of(columns) if objects is None else objects.names
-        encoders = [names.encoder(column) for column in columns]
-        index = np.empty((len(self), len(encoders)), np.int32)
-        step = max(_IN_CACHE, len(names))
-        for start in range(0, len(index), step):
-            rows = slice(start, start + step)
-            for place, encode in enumerate(encoders):
-                index[rows, place] = encode(rows)
+        index = np.empty((len(self), len(columns)), np.int32)
+        for place, column in enumerate(columns):
+            index[:, place] = names.encode(column)
         if objects is not None and index.size and index.min() < 0:
             strange = (index < 0) & ~np.stack([column.empty() for column in columns], axis=1)
             if strange.any():
@@ -258,8 +242,8 @@ class _Rows:
         if column.cells.dtype.kind == "b":
             raise self.table.refusal("got true and false, expected names or whole numbers", self.plan.at[role])
         if column.cells.dtype.kind == "f":
-            bad = ~((np.trunc(column.cells) == column.cells) & (np.abs(column.cells) < exact_below(column.cells)))
-            self.bad(bad & ~np.isnan(column.cells), role, "no name", "a name or a whole number that a float can hold")
+            bad = not_whole(column.cells) & ~np.isnan(column.cells)
+            self.bad(bad, role, "no name", "a name or a whole number that a float can hold")
 
     def read_choice(self, names: Coding) -> None:
         """Read which option was chosen, by position: of two, the nearer one."""
