@@ -75,7 +75,7 @@ BAD = {
     "labels too few": (lambda: triplets(GOOD, labels=["a", "b"]), "comparisons: row 0 objects 2"),
     "labels and n_objects": (lambda: triplets(GOOD, n_objects=3, labels=["a", "b"]), "labels: 2 3"),
     "label missing": (lambda: triplets(GOOD, labels=["a", None, "b"]), "labels: 1 None"),
-    "label empty": (lambda: triplets(GOOD, labels=["a", " ", "b"]), "labels: 1 empty"),
+    "label empty": (lambda: triplets(GOOD, labels=["a", " ", "b"]), "labels: 1 blank"),
     "labels scalar": (lambda: triplets(GOOD, labels="abc"), "labels: ()"),
     "participants short": (lambda: triplets(GOOD, participants=["p", "q"]), "participants: (2,) (3,)"),
     "participant missing": (lambda: triplets(GOOD, participants=["p", None, "q"]), "participants: row 1"),

@@ -137,7 +137,7 @@ def test_distinct_numbers(dtype):
         ([1.0, 1.5, 2.0], "1.5"),
         (np.zeros((3, 2), int), r"\(3, 2\)"),
         (["p", "q"], r"\(2,\).*\(3,\)"),
-        (["p", "q\0", "r"], "row 1"),
+        (["p", "q\0", "r"], "NUL"),
     ],
 )
 def test_names_that_are_missing_or_none_are_refused(values, reason):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data.messages import first_of, shown
-from nearer.data.validate import HOLDS_NUL, NUMBER, frozen, is_number_text, is_whole, not_whole
+from nearer.data.validate import NUMBER, frozen, is_number_text, is_whole, not_whole
 
 __all__ = ["Coded", "Coding", "Column", "check_coded", "column_from_arrow", "column_of"]
 
@@ -59,13 +59,6 @@ class Column:
         """Mark the cells that hold some of the values, a pyarrow array of bool."""
         held = _mask(values)
         return np.append(held, False)[self.cells] if held.any() else np.zeros(len(self), bool)
-
-    def first_nul(self) -> int | None:
-        """Find the first text that holds a NUL, which NumPy would cut off at the end of a name."""
-        import pyarrow.compute as pc
-
-        held = self._marked(pc.match_substring(self.values, "\0")) if self.is_text else np.zeros(1, bool)
-        return int(np.argmax(held)) if held.any() else None
 
     def composed(self) -> Column:
         """The same with texts in Unicode NFC, so that one name is one name however its accents are written."""
@@ -183,6 +176,7 @@ def is_text(kind: Any) -> bool:
 def _text_column(chunked: Any) -> Column:
     """Encode chunks of text; equal texts get equal codes across chunks."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     coded = pa.types.is_dictionary(chunked.type)
     if not coded or any(chunk.dictionary.null_count for chunk in chunked.chunks):  # an empty cell may have a code
@@ -190,6 +184,8 @@ def _text_column(chunked: Any) -> Column:
     chunked = chunked.cast(pa.dictionary(pa.int32(), pa.string()))
     joined = chunked.chunk(0) if chunked.num_chunks == 1 else chunked.unify_dictionaries().combine_chunks()
     joined.dictionary.validate(full=True)  # that text is UTF-8
+    if (held := pc.index(pc.match_substring(joined.dictionary, "\0"), True).as_py()) >= 0:
+        raise TypeError(f"{shown(joined.dictionary[held].as_py())} is not text (holds a NUL)")  # NumPy would cut it off
     return Column(joined.indices.fill_null(-1).to_numpy(), joined.dictionary)
 
 
@@ -386,8 +382,6 @@ def check_coded(values: Any, n_rows: int | None, name: str, what: str) -> Coded 
             raise ValueError(f"got shape ({len(column)},), expected ({n_rows},), one for each row")
         if not len(column):
             raise ValueError("got no rows, expected at least one")
-        if (row := column.first_nul()) is not None:
-            raise ValueError(f"row {row} is {column.cell(row)!r}: {HOLDS_NUL}")
         empty = column.empty()
         if empty.any():
             raise ValueError(f"row {int(np.argmax(empty))} has no {what}{first_of(int(empty.sum()), 'missing')}")

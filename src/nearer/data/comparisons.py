@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -86,7 +86,7 @@ class Comparisons(Parts):
         )
 
     def __reduce__(self) -> tuple:
-        return _holding, ({part.name: getattr(self, part.name) for part in fields(self)},)
+        return _holding, (vars(self),)
 
     def replaced(self, **changes: Any) -> Comparisons:
         """The same with some parts exchanged for others that are known to be valid."""
@@ -176,7 +176,7 @@ class Comparisons(Parts):
         All triplets, or all comparisons of two pairs, by default; otherwise `n_comparisons` random ones of distinct
         objects, as in `from_points`.
         """
-        D, labels = validate.named_rows(D, labels, "distances")
+        labels = validate.named_rows(D, labels)
         return cls._noisy(generated.from_distances, (D, n_comparisons, kind), random_state, noise, labels)
 
     @classmethod
@@ -194,7 +194,7 @@ class Comparisons(Parts):
         Drawn with replacement, of distinct objects; ties are counted in `dropped`. The rows of a pandas table name the
         objects.
         """
-        X, labels = validate.named_rows(X, labels, "points")
+        labels = validate.named_rows(X, labels)
         return cls._noisy(generated.from_points, (X, n_comparisons, kind), random_state, noise, labels)
 
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,20 +15,23 @@ from nearer.machine import check_memory
 
 # Comparisons drawn in one go; the gathered points of a chunk stay in cache. Part of what a seed means: do not change.
 _DRAW = 1 << 16
-_MAX_ROWS = 2**31
-
-Compare = Callable[[np.ndarray], np.ndarray]
+Distance = Callable[[np.ndarray, np.ndarray], np.ndarray]  # from the ends i, j of pairs, each (n,), to (n,)
 
 
 def _made(index: np.ndarray, n_objects: int, labels: Any, dropped: dict[str, int] | None = None) -> Parts:
-    kind = "triplets" if index.shape[1] == 3 else "quadruplets"
+    kind, labels = "triplets" if index.shape[1] == 3 else "quadruplets", check_objects(n_objects, labels)[1]
     return Parts(index, n_objects, Answers(kind, len(index)), labels=labels, dropped=dropped or {})
 
 
-def _sizes(n_objects: int, n_comparisons: Any, labels: Any) -> tuple[int, np.ndarray | None]:
+def _empty(n_comparisons: Any, width: int) -> np.ndarray:
     n_comparisons = check_integer(n_comparisons, "n_comparisons", 1)
-    check_memory(12.0 * n_comparisons, f"n_comparisons = {n_comparisons:,}", "ask for fewer")
-    return n_comparisons, check_objects(n_objects, labels)[1]
+    check_memory(4.0 * width * n_comparisons, f"n_comparisons = {n_comparisons:,}", "ask for fewer")
+    return np.empty((n_comparisons, width), dtype=np.int32)
+
+
+def _blocks(index: np.ndarray) -> Iterator[np.ndarray]:
+    """The parts of an index, as views, that are drawn in one go."""
+    return (index[start : start + _DRAW] for start in range(0, len(index), _DRAW))
 
 
 def from_classes(y: Any, n_comparisons: Any, rng: np.random.Generator, labels: Any) -> Parts:
@@ -36,7 +39,6 @@ def from_classes(y: Any, n_comparisons: Any, rng: np.random.Generator, labels: A
     if classes is None:
         raise ValueError("classes: got None, expected a class for each object")
     codes, n_objects = classes.codes, len(classes)
-    n_comparisons, labels = _sizes(n_objects, n_comparisons, labels)
     size = np.bincount(codes)
     if len(size) < 2:
         raise ValueError("classes: all objects are of one class, expected at least two classes")
@@ -45,16 +47,15 @@ def from_classes(y: Any, n_comparisons: Any, rng: np.random.Generator, labels: A
     able = np.flatnonzero(size[codes[members]] > 1)  # places of objects that are not alone in their class
     if not len(able):
         raise ValueError("classes: every object is alone in its class, expected a class with two or more")
-    index = np.empty((n_comparisons, 3), dtype=np.int32)
-    for begin in range(0, n_comparisons, _DRAW):
-        count = min(_DRAW, n_comparisons - begin)
-        anchor = able[rng.integers(len(able), size=count)]
+    index = _empty(n_comparisons, 3)
+    for block in _blocks(index):
+        anchor = able[rng.integers(len(able), size=len(block))]
         own = codes[members[anchor]]
         near = start[own] + rng.integers(size[own] - 1)
         near += near >= anchor
         far = rng.integers(n_objects - size[own])
         far += np.where(far >= start[own], size[own], 0)
-        index[begin : begin + count] = members[np.stack([anchor, near, far], axis=1)]
+        block[:] = members[np.stack([anchor, near, far], axis=1)]
     return _made(index, n_objects, labels)
 
 
@@ -74,17 +75,16 @@ def _draw(n_objects: int, width: int, count: int, rng: np.random.Generator) -> n
     return rows
 
 
-def _sample(n_objects: int, n_comparisons: Any, kind: str, compare: Compare, rng: Any, labels: Any) -> Parts:
-    """Random comparisons put in order by `compare`: > 0 where the first distance is larger, 0 for a tie."""
-    n_comparisons, labels = _sizes(n_objects, n_comparisons, labels)
+def _sample(n_objects: int, n_comparisons: Any, kind: str, apart: Distance, rng: Any, labels: Any) -> Parts:
+    """Random comparisons without ties."""
     width = _width(kind)
     if n_objects < width:
         raise ValueError(f"n_objects: got {n_objects}, expected at least {width} for {kind}")
-    index = np.empty((n_comparisons, width), dtype=np.int32)
+    index = _empty(n_comparisons, width)
     filled = ties = barren = 0
-    while filled < n_comparisons:
-        rows = _draw(n_objects, width, min(_DRAW, n_comparisons - filled), rng)
-        found = _ordered(rows, compare)
+    while filled < len(index):
+        rows = _draw(n_objects, width, min(_DRAW, len(index) - filled), rng)
+        found = _ordered(rows, apart)
         ties += len(rows) - len(found)
         index[filled : filled + len(found)] = found
         filled += len(found)
@@ -94,8 +94,9 @@ def _sample(n_objects: int, n_comparisons: Any, kind: str, compare: Compare, rng
     return _made(index, n_objects, labels, {"ties": ties})
 
 
-def _ordered(rows: np.ndarray, compare: Compare) -> np.ndarray:
-    difference = compare(rows)
+def _ordered(rows: np.ndarray, apart: Distance) -> np.ndarray:
+    """The rows with the nearer pair first, without ties."""
+    difference = apart(rows[:, 0], rows[:, 1]) - apart(rows[:, -2 if rows.shape[1] == 4 else 0], rows[:, -1])
     return exchanged(rows, np.flatnonzero(difference > 0))[difference != 0]
 
 
@@ -122,8 +123,8 @@ def _refuse_cells(bad: np.ndarray, values: np.ndarray, name: str, why: str) -> N
 
 def from_distances(D: Any, n_comparisons: Any, kind: str, rng: np.random.Generator, labels: Any) -> Parts:
     distances = _as_matrix(D, "distances", square=True).astype(np.float64, copy=False)
-    _refuse_cells(~np.isfinite(distances), distances, "distances", "a distance must be finite")
-    _refuse_cells(distances < 0, distances, "distances", "a distance cannot be negative")
+    good = (distances >= 0) & (distances < np.inf)
+    _refuse_cells(~good, distances, "distances", "a distance must be a finite number, 0 or more")
     own = np.diag(abs(np.diag(distances)) > 1e-6 * distances.max(initial=0.0))
     why = "the distance of an object to itself must be 0; similarities have to be turned into distances first"
     _refuse_cells(own, distances, "distances", why)
@@ -131,34 +132,26 @@ def from_distances(D: Any, n_comparisons: Any, kind: str, rng: np.random.Generat
     _refuse_cells(abs(distances - distances.T) > scale, distances, "distances", "the matrix is not symmetric")
     distances = np.maximum(distances, distances.T)  # rounding must not decide which of two is nearer
 
-    def compare(rows: np.ndarray) -> np.ndarray:
-        c, d = (0, 2) if rows.shape[1] == 3 else (2, 3)
-        return distances[rows[:, 0], rows[:, 1]] - distances[rows[:, c], rows[:, d]]
+    def apart(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return distances[i, j]
 
     if n_comparisons is None:
-        return _all_comparisons(len(distances), kind, compare, labels)
-    return _sample(len(distances), n_comparisons, kind, compare, rng, labels)
+        return _all_comparisons(len(distances), kind, apart, labels)
+    return _sample(len(distances), n_comparisons, kind, apart, rng, labels)
 
 
-def _all_comparisons(n: int, kind: str, compare: Compare, labels: Any) -> Parts:
-    width = _width(kind)
-    _, labels = check_objects(n, labels)
-    first, second = np.triu_indices(n, 1)
-    n_pairs = len(first)
-    total = n * (n - 1) * (n - 2) // 2 if width == 3 else n_pairs * (n_pairs - 1) // 2
+def _all_comparisons(n: int, kind: str, apart: Distance, labels: Any) -> Parts:
+    width, pairs = _width(kind), np.stack(np.triu_indices(n, 1))
+    total = n * (n - 1) * (n - 2) // 2 if width == 3 else pairs.shape[1] * (pairs.shape[1] - 1) // 2
     if total < 1:
         raise ValueError(f"distances: {n} objects have no {kind}")
-    if total >= _MAX_ROWS:
-        raise ValueError(f"distances: {total:,} {kind} do not fit in memory; set n_comparisons to draw a sample")
-    index = np.empty((total, width), dtype=np.int32)
-    filled = 0
-    for turn in range(n if width == 3 else n_pairs - 1):
+    index, filled = _empty(total, width), 0
+    for turn in range(n if width == 3 else pairs.shape[1]):
         if width == 3:
-            others = (first != turn) & (second != turn)
-            columns = [turn, first[others], second[others]]
+            columns = [turn, *pairs[:, (pairs != turn).all(axis=0)]]
         else:
-            columns = [first[turn], second[turn], first[turn + 1 :], second[turn + 1 :]]
-        rows = _ordered(np.stack(np.broadcast_arrays(*columns), axis=1), compare)
+            columns = [*pairs[:, turn], *pairs[:, turn + 1 :]]
+        rows = _ordered(np.stack(np.broadcast_arrays(*columns), axis=1), apart)
         index[filled : filled + len(rows)] = rows
         filled += len(rows)
     if not filled:
@@ -168,16 +161,13 @@ def _all_comparisons(n: int, kind: str, compare: Compare, labels: Any) -> Parts:
 
 def from_points(X: Any, n_comparisons: Any, kind: str, rng: np.random.Generator, labels: Any) -> Parts:
     points = np.ascontiguousarray(_as_matrix(X, "points", square=False), dtype=np.float64)
-    _refuse_cells(~np.isfinite(points), points, "points", "a coordinate must be finite")
-    _refuse_cells(abs(points) > 1e150, points, "points", "too large, its square overflows")
+    _refuse_cells(~(abs(points) < 1e150), points, "points", "a coordinate and its square must be finite")
 
-    def compare(rows: np.ndarray) -> np.ndarray:
-        ends = [points.take(column, axis=0) for column in rows.T]  # take is several times as fast as points[column]
-        pairs = ((0, 1), (0, 2)) if len(ends) == 3 else ((0, 1), (2, 3))
-        near, far = (ends[a] - ends[b] for a, b in pairs)
-        return np.einsum("nd,nd->n", near, near) - np.einsum("nd,nd->n", far, far)
+    def apart(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        between = points.take(i, axis=0) - points.take(j, axis=0)  # several times as fast as points[i] - points[j]
+        return np.einsum("nd,nd->n", between, between)
 
-    return _sample(len(points), n_comparisons, kind, compare, rng, labels)
+    return _sample(len(points), n_comparisons, kind, apart, rng, labels)
 
 
 def from_knn_graph(A: Any, n_comparisons: Any, rng: np.random.Generator, labels: Any) -> Parts:
@@ -200,25 +190,18 @@ def from_knn_graph(A: Any, n_comparisons: Any, rng: np.random.Generator, labels:
     total = int(ends[-1]) if len(ends) else 0
     if not total:
         raise ValueError("graph: no object has both a neighbour and a non-neighbour, nothing to compare")
-    if n_comparisons is None:
-        count = total
-        _, labels = check_objects(n, labels)
-        if total >= _MAX_ROWS:
-            raise ValueError(f"graph: {total:,} triplets do not fit in memory; set n_comparisons to draw a sample")
-    else:
-        count, labels = _sizes(n, n_comparisons, labels)
     # Neighbourhoods with the object itself: what k must avoid.
     closed_row, closed_column = divmod(np.sort(np.concatenate([row * n + column, np.arange(n) * (n + 1)])), n)
     begin = np.cumsum(degree + 1) - (degree + 1)
     free_before = closed_column - (np.arange(len(closed_row)) - begin[closed_row])
     key = closed_row * (n + 1) + free_before
-    index = np.empty((count, 3), dtype=np.int32)
-    for start in range(0, count, _DRAW):
-        stop = min(start + _DRAW, count)
-        number = np.arange(start, stop) if n_comparisons is None else rng.integers(total, size=stop - start)
+    index = _empty(total if n_comparisons is None else n_comparisons, 3)
+    for start, block in zip(range(0, len(index), _DRAW), _blocks(index)):
+        every = np.arange(start, start + len(block))
+        number = every if n_comparisons is None else rng.integers(total, size=len(block))
         edge = np.searchsorted(ends, number, side="right")
         anchor = row[edge]
         rank = number - (ends[edge] - (n - 1 - degree[anchor]))  # which of the non-neighbours
         skipped = np.searchsorted(key, anchor * (n + 1) + rank, side="right") - begin[anchor]
-        index[start:stop] = np.stack([anchor, column[edge], rank + skipped], axis=1)
+        block[:] = np.stack([anchor, column[edge], rank + skipped], axis=1)
     return _made(index, n, labels, {"self-neighbours": int(loops.sum())})

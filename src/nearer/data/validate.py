@@ -12,7 +12,6 @@ import numpy as np
 from nearer.data.messages import first_of, shown
 
 INDEX_LIMIT = 2**31  # indices are stored as int32
-HOLDS_NUL = "is not text (holds a NUL)"
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"  # a number as text
 
 
@@ -136,26 +135,15 @@ def check_objects(n_objects: Any, labels: Any) -> tuple[int | None, np.ndarray |
     if labels is None:
         return n_objects, None
     refuse_masked(labels, "labels", "a name for each object")
-    try:
-        array = labels if isinstance(labels, np.ndarray) else np.asarray(labels, dtype=object)
-    except TypeError:
-        raise ValueError(f"labels: got {type(labels).__name__}, expected names of the objects") from None
-    if hasattr(labels, "iloc") and not labels.index.is_monotonic_increasing:
-        numbers = labels.index.to_numpy()
-        if numbers.dtype.kind in "iu" and np.array_equal(np.sort(numbers), np.arange(len(numbers))):
-            raise ValueError(
-                "labels: the index numbers the objects in another order than they stand in; give labels.sort_index(), "
-                "or .to_numpy() to go by position"
-            )
+    array = np.asarray(labels, dtype=object)
     if array.ndim != 1 or not len(array):
         raise ValueError(f"labels: got shape {array.shape}, expected (n_objects,) with at least one label")
     for place, label in enumerate(array):
-        if isinstance(label, bool) or not isinstance(label, str | int | np.integer):
-            raise ValueError(f"labels: label {place} is {label!r}, expected text or an integer")
-        text = str(label)
-        if "\0" in text or not text.strip() or not is_unicode(text):
-            why = HOLDS_NUL if "\0" in text else "is empty" if not text.strip() else "holds half a character"
-            raise ValueError(f"labels: label {place} is {text!r}, which {why}")
+        is_name = isinstance(label, str | int | np.integer) and not isinstance(label, bool) and str(label).strip()
+        if not is_name or "\0" in str(label) or not is_unicode(str(label)):
+            raise ValueError(
+                f"labels: label {place} is {label!r}, expected an integer, or text that is not blank and holds no NUL"
+            )
     array = array.astype(str)
     values, counts = np.unique(array, return_counts=True)
     if len(values) < len(array):
@@ -223,15 +211,11 @@ def in_order_of(X: Any, names: Sequence[str] | None, what: str) -> Any:
     return X.iloc[[place[name] for name in names]]
 
 
-def named_rows(X: Any, labels: Any, what: str) -> tuple[Any, Any]:
-    """Name objects by the named rows of a pandas table; or put these, and columns named alike, in order of labels."""
+def named_rows(X: Any, labels: Any) -> Any:
+    """Labels of objects that the rows of a pandas table name; those given if it does not."""
     names = row_names(X)
     if names is None or all(name.isdecimal() for name in names):
-        return X, labels
-    if labels is not None:
-        names = list(map(str, labels))
-        X = in_order_of(X, names, what)
-    if hasattr(X, "columns") and sorted(map(str, X.columns)) == sorted(names) and len(set(names)) == len(names):
-        place = {str(name): spot for spot, name in enumerate(X.columns)}
-        X = X.iloc[:, [place[name] for name in names]]
-    return X, names
+        return labels
+    if labels is not None and list(map(str, labels)) != names:
+        raise ValueError("labels: got others than the index of the table, or in another order; give one of the two")
+    return names

@@ -12,7 +12,7 @@ import numpy as np
 from nearer.data.coded import UNKNOWN, Coded, Coding, Column, column_of, distinct
 from nearer.data.constructors import Asked, Parts, assemble
 from nearer.data.messages import FileFormatError, counted, first_of, listed, plain, shown, shown_cell
-from nearer.data.validate import HOLDS_NUL, INDEX_LIMIT, exact_below, is_number_text, is_whole, not_whole
+from nearer.data.validate import INDEX_LIMIT, exact_below, is_number_text, is_whole, not_whole
 from nearer.tables.layout import BLANK, NONE, OPTIONAL, SKIP, Layout
 from nearer.tables.refusal import Refusal
 from nearer.tables.resolve import Plan
@@ -113,9 +113,6 @@ class _Rows:
     def __init__(self, table: Table, plan: Plan, cells: Sequence[Column]) -> None:
         self.table, self.plan, self.layout, self.form = table, plan, plan.layout, plan.form
         read = dict(zip(plan.positions, cells))
-        for position, column in read.items():
-            if (row := column.first_nul()) is not None:
-                raise table.refusal(f"{shown(column.cell(row))}: {HOLDS_NUL}", position, row)
         self.columns: dict[Any, Column] = {role: read[position] for role, position in plan.at.items()}
         self.columns |= {("also", role): read[position] for role, position in plan.also.items()}
         self.columns |= {("where", position): read[position] for position in plan.where}
