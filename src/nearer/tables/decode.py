@@ -54,8 +54,9 @@ class Decoded:
     notes: list[str]
 
     def parts(self, objects: Objects | None = None) -> Parts:
-        n_objects, labels = (len(self.names), None) if objects is None else (objects.n_objects, objects.labels)
-        return assemble(replace(self.asked, n_objects=n_objects, labels=labels))
+        known = {} if objects is None else {"labels": objects.labels}
+        n_objects = len(self.names) if objects is None else objects.n_objects
+        return assemble(replace(self.asked, n_objects=n_objects, **known))
 
 
 def join_dropped(one: Dropped, other: Dropped) -> Dropped:
@@ -82,17 +83,16 @@ def columns_of(table: Table, positions: Sequence[int], cells: Sequence[Any]) -> 
 
 def decode(table: Table, plan: Plan, cells: Sequence[Any], objects: Objects | None = None) -> Decoded:
     """Turn cells of a table, or of one block of it, into questions about `objects`, or about the names that occur."""
-    rows = _Rows(table, plan, columns_of(table, plan.positions, cells))
+    rows, form = _Rows(table, plan, columns_of(table, plan.positions, cells)), plan.form
     rows.select()
     rows.leave_out_empty()
     rows.read_details()
     names = rows.code_objects(objects)
     n_coded = len(rows)
     rows.read_choice(names)
-    kind, held = plan.form.kind, rows.held
-    if kind == "rankings":
+    if form.kind == "rankings":
         rows.read_ranks()
-    for role in (*(plan.form.said if kind == "votes" else ()), "weight"):
+    for role in (*(form.said if form.kind == "votes" else ()), "weight"):
         if role in rows.columns:
             rows.read_numbers(role)
     if "answer_number" in rows.columns:
@@ -100,12 +100,10 @@ def decode(table: Table, plan: Plan, cells: Sequence[Any], objects: Objects | No
     if objects is None and len(rows) < n_coded:
         names = rows.drop_unused(names)
     rows.check_second_coding()
-    index = held.pop("index")
-    if kind == "votes":
-        held["votes"] = np.stack([held.pop(role) for role in plan.form.said], axis=1)
-    if objects is not None:
-        index = objects.numbered(index)
-    asked = Asked(plan.form.asked, index, rows.details, **held)
+    held, index = rows.held, rows.held.pop("index")
+    if form.kind == "votes":
+        held["votes"] = np.stack([held.pop(role) for role in form.said], axis=1)
+    asked = Asked(form.asked, index if objects is None else objects.numbered(index), rows.details, **held)
     return Decoded(asked, names, rows.n_rows, rows.dropped, rows.notes)
 
 
@@ -251,9 +249,8 @@ class _Rows:
             return
         answer = self.columns[role].spelled()
         texts = [text.strip() for text in answer.texts()]
-        coded = _looked_up(
-            answer, texts, {code: "abc".index(o) for code, o in self.layout.answers.items() if o in "abc"}
-        )
+        codes = {code: "abc".index(option) for code, option in self.layout.answers.items() if option in "abc"}
+        coded = _looked_up(answer, texts, codes)
         titles = {self.plan.called[option]: place for place, option in enumerate(form.options)}
         called = _looked_up(answer, texts, titles or {"a": 0, "b": 1}, plain)
         named = np.full(len(index), -1)
@@ -276,16 +273,9 @@ class _Rows:
         self.held["choice"] = 1 - chosen if role == "far" else chosen
         self.leave_out(unread, "an answer that is none of the options")
 
-    def _unread(self, role: str, answer: Column, unread: np.ndarray) -> FileFormatError:
+    def _unread(self, role: str, answer: Column, unread: np.ndarray) -> Refusal:
         """Refuse answers that are neither an option, nor its column, nor a declared code."""
         row, texts = int(np.argmax(unread)), answer.texts()
-        for option in self.form.options:
-            title = self.plan.at[role]
-            spelled, got = str(self.columns[option].spelled().cell(row)), str(answer.cell(row)).strip()
-            numbers = {float(text) for text in (spelled, got) if is_number_text(text)}
-            if plain(spelled) == plain(got) or (len(numbers) == 1 and is_number_text(spelled) and is_number_text(got)):
-                why = f"got {shown(got)}, and its row has the option {shown(spelled)}; spell an object in one way"
-                return FileFormatError(f"{self.table.name}, {self.place(row)}, {self.table.title(title)}: {why}")
         codes = [texts[code] for code in distinct(answer.cells[unread])[:_SHOWN_CODES].tolist()]
         options = "its row's options" if self.form.options else "the pairs a (i, j) and b (l, k)"
         why = f"{shown(answer.cell(row))} is none of {options}, nor the name of one's column"
@@ -308,23 +298,18 @@ class _Rows:
             raise FileFormatError(f"{self.table.name}: rankings without order need a column n_chosen")
 
     def check_second_coding(self) -> None:
-        if not self.plan.also:
-            return
         ours, choice = dict(zip(self.form.objects, self.held["index"].T)), self.held.get("choice")
-        if choice is not None and self.form.kind == "answers":
-            picked = np.where(choice == 0, ours["a"], ours["b"])
-            ours |= {"near": picked, "far": np.where(choice == 0, ours["b"], ours["a"])}
+        if self.plan.also and choice is not None and self.form.kind == "answers":
+            ours["near"], ours["far"] = np.where(choice == 0, (ours["a"], ours["b"]), (ours["b"], ours["a"]))
         known: dict[Any, int] = {}  # cell of the second coding -> object of the first
-        for role in self.plan.also:
+        for role, position in self.plan.also.items():
             column = self.columns["also", role].spelled()
-            pairs = np.unique(np.stack([column.cells, ours[role]], axis=1), axis=0)
-            for code, number in pairs.tolist():
+            for code, number in np.unique(np.stack([column.cells, ours[role]], axis=1), axis=0).tolist():
                 cell = column.texts()[code] if code >= 0 else None
                 if known.setdefault(cell, number) != number:
                     row = int(np.argmax((column.cells == code) & (ours[role] == number)))
-                    title = self.table.title(self.plan.also[role])
                     raise FileFormatError(
-                        f"{self.table.name}, {self.place(row)}: {title} is {shown(cell)}, which "
+                        f"{self.table.name}, {self.place(row)}: {self.table.title(position)} is {shown(cell)}, which "
                         f"elsewhere stands for another object; a file of {self.plan.program} codes each trial twice, "
                         "and the two codings differ here. Declare the columns to use one of them"
                     )
@@ -411,18 +396,18 @@ def number_objects(
 ) -> Objects:
     """Number the objects: names in code point order, whole numbers by size, or as labels or `index_base` say."""
     names = names if isinstance(names, Coding) else Coding.union(names)
-    counted_from, numbers = layout.index_base, _as_numbers(names)
+    base, numbers = layout.index_base, _as_numbers(names)
     stored = numbers is not None and table.n_objects is not None and not (names.is_text and table.labels is not None)
-    if counted_from is None and (n_objects is not None or stored):
-        counted_from = 0
+    if base is None and (n_objects is not None or stored):
+        base = 0
     if labels is None and n_objects is None:
         labels, n_objects = table.labels, table.n_objects if stored else None
-    if counted_from is not None:
-        return _counted(names, numbers, table, counted_from, labels, n_objects)
+    if base is not None:
+        return _counted(names, numbers, table, base, labels, n_objects)
     texts = names.names()
     if labels is not None:
         place = {label: at for at, label in enumerate(labels.tolist())}
-        places = np.array([place.get(name, -1) for name in texts.tolist()])
+        places = np.array([place.get(name, -1) for name in texts.tolist()], np.int32)
         if (places < 0).any():
             unknown = texts[places < 0]
             hint = "; if the numbers count the labels, declare index_base" if numbers is not None else ""
@@ -430,15 +415,10 @@ def number_objects(
                 f"{table.name}: {shown(str(unknown[0]))} is not one of the {len(labels):,} known labels"
                 f"{first_of(len(unknown), 'such names')}{hint}"
             )
-        return Objects(names, places.astype(np.int32), labels, len(labels))
-    if numbers is None:
-        return Objects(names, np.arange(len(names), dtype=np.int32), texts, len(names))
-    order = np.argsort(numbers, kind="stable")
-    places = np.empty(len(numbers), np.int32)
-    places[order] = np.arange(len(numbers), dtype=np.int32)
-    ordered = numbers[order]
-    is_count = ordered[0] == 0 and ordered[-1] == len(ordered) - 1
-    return Objects(names, places, None if is_count else ordered.astype(str), len(ordered))
+        return Objects(names, places, labels, len(labels))
+    order = np.arange(len(names)) if numbers is None else np.argsort(numbers, kind="stable")
+    is_count = numbers is not None and numbers[order[0]] == 0 and numbers[order[-1]] == len(numbers) - 1
+    return Objects(names, np.argsort(order).astype(np.int32), None if is_count else texts[order], len(names))
 
 
 def _as_numbers(names: Coding) -> np.ndarray | None:
@@ -456,21 +436,20 @@ def _counted(
     if numbers is None:
         such = next(name for name in names.names().tolist() if not is_whole(name))
         raise FileFormatError(f"{table.name}: got {shown(such)}, expected object numbers counted from {base}")
-    limit = len(labels) if labels is not None else n_objects
+    size = len(labels) if labels is not None else n_objects
+    top = (INDEX_LIMIT if size is None else size) + base - 1
     lowest, highest = int(numbers.min()), int(numbers.max())
-    top = (INDEX_LIMIT if limit is None else limit) + base - 1
     if lowest < base or highest > top:
         worst = lowest if lowest < base else highest
-        hint = (
-            "; are they counted from 1? then declare index_base = 1" if limit and highest == limit and not base else ""
-        )
+        hint = "; are they counted from 1? then declare index_base = 1" if highest == size and not base else ""
         raise FileFormatError(f"{table.name}: object number {worst} is outside {base}..{top}{hint}")
-    size = limit if limit is not None else highest + 1 - base
-    if limit is None and size > 100 * len(numbers) + 10_000:
-        raise FileFormatError(
-            f"{table.name}: object numbers go up to {highest:,}, but only {len(numbers):,} of them occur; without "
-            "index_base they are names"
-        )
+    if size is None:
+        size = highest + 1 - base
+        if size > 100 * len(numbers) + 10_000:
+            raise FileFormatError(
+                f"{table.name}: object numbers go up to {highest:,}, but only {len(numbers):,} of them occur; without "
+                "index_base they are names"
+            )
     if base and labels is None:
         labels = np.arange(base, size + base).astype(str)
     return Objects(names, (numbers - base).astype(np.int32), labels, size)

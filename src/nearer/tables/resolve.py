@@ -205,12 +205,8 @@ class _Resolving:
             raise Refusal(self.table, f"columns {titles} each could be the {role}", layouts)
         if not whole:
             raise self._incomplete(forms, core, at)
-        if fewest and not settled and not self.program:
+        if fewest and not settled:
             raise self._ambiguous(best, whole, core, at)
-        if fewest and self.program:
-            left = self._titles(at[role] for role in sorted(core - {*best[0].roles}))
-            problem = f"a file of {self.program['name']} with a further column {left}, which may be the answer"
-            raise Refusal(self.table, problem, [self._declaring(best[0], at)])
         return best[0]
 
     def _is_settled(self, form: Form) -> bool:
