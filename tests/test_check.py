@@ -19,40 +19,23 @@ def test_clean_data_is_ok():
     report = check(Comparisons.from_distances(D), n_components=2)
     assert isinstance(report, CheckResult)
     assert report.ok
-    assert report.problems == []
     assert report.n_questions == report.n_comparisons == 12 * 11 * 10 // 2
-    assert report.noise_ceiling is None
-    assert report.noise_ceiling_low is None
+    assert (report.noise_ceiling, report.noise_ceiling_low, report.participants) == (None, None, None)
     assert report.components == [12]
-    assert report.participants is None
-    assert "no problem found" in str(report)
-    assert "noise ceiling: unknown" in str(report)
     assert repr(report) == "CheckResult: 660 triplets over 12 objects, no problem found"
     assert "<td>none</td>" in report._repr_html_()
 
 
 def test_every_planted_fault_is_found():
-    rows = [
-        (0, 1, 2),
-        (0, 1, 2),  # repeated
-        (0, 2, 1),  # contradicts both
-        (1, 2, 3),
-        (1, 3, 2),  # contradicts
-        (2, 3, 0),
-        (3, 0, 1),
-        (2, 2, 1),  # an attention check
-        (4, 5, 6),  # an island
-        (4, 5, 5),  # an attention check
-    ]
+    repeated, contradicting = [(0, 1, 2), (0, 1, 2), (0, 2, 1)], [(1, 2, 3), (1, 3, 2)]
+    island, checks = [(4, 5, 6)], [(2, 2, 1), (4, 5, 5)]
+    rows = [*repeated, *contradicting, (2, 3, 0), (3, 0, 1), *island, *checks]
     labels = ["zero", "one", "two", "three", "four", "five", "six", "seven"]
     cmp = Comparisons.from_triplets(rows, labels=labels, on_degenerate="drop")
     report = check(cmp, n_components=2)
     assert repr(report) == "CheckResult: 8 triplets over 8 objects, 4 problems found"
-    assert report._repr_html_().count("<tr>") == 1 + 4
     assert (report.n_attention_checks, report.n_attention_failed) == (2, 0)  # of (4, 5, 5) no answer is right
-    assert report.n_questions == 5
-    assert report.n_repeated_questions == 2
-    assert report.n_repeated_answers == 5
+    assert (report.n_questions, report.n_repeated_questions, report.n_repeated_answers) == (5, 2, 5)
     found = [(c.row, c.votes_for, c.votes_against) for c in report.contradictions]
     assert found == [(("one", "two", "three"), 1, 1), (("zero", "one", "two"), 2, 1)]
     assert report.noise_ceiling == pytest.approx(3 / 5)
@@ -64,12 +47,8 @@ def test_every_planted_fault_is_found():
     assert check(cmp, n_components=3).too_few == dict.fromkeys(labels[4:7], 1) | dict.fromkeys(labels[:4], 3)
     assert check(cmp).too_few is None
     assert not report.ok
-    assert len(report.problems) == 4
-    text = str(report)
-    for problem in report.problems:
-        assert problem in text
+    assert all(problem in str(report) for problem in report.problems)
     assert json.loads(json.dumps(report.to_dict()))["too_few"][0] == {"object": "four", "n_questions": 1}
-    assert report.to_dict()["ok"] is False
 
 
 def test_quadruplets_answered_both_ways_in_any_spelling():
@@ -171,12 +150,6 @@ class TestSuspicions:
         assert [one.kind for one in suspicions(Comparisons(index, participants=people))] == ["names"]
 
 
-def test_objects_without_labels_are_named_by_index():
-    report = check(Comparisons([[0, 1, 2]], n_objects=5))
-    assert report.unseen == [3, 4]
-    json.dumps(report.to_dict())
-
-
 def _leave_one_out(up, down):
     answers = [1] * up + [-1] * down
     right = 0.0
@@ -191,16 +164,6 @@ def test_noise_ceiling_of_one_question(up, down):
     upper, lower = noise_ceiling(np.array([[up], [down]], float))
     assert upper == max(up, down) / (up + down)
     assert lower == pytest.approx(_leave_one_out(up, down) / (up + down))
-
-
-@pytest.mark.parametrize("n_answers", [2, 3, 4, 9])
-def test_noise_ceilings_enclose_the_best_accuracy(n_answers):
-    rng = np.random.default_rng(0)
-    p = rng.uniform(size=200_000)
-    up = rng.binomial(n_answers, p).astype(float)
-    upper, lower = noise_ceiling(np.stack([up, n_answers - up]))
-    best = np.maximum(p, 1 - p).mean()
-    assert lower < best < upper
 
 
 def test_components_do_not_depend_on_chunks(monkeypatch):
@@ -234,27 +197,9 @@ class TestParticipants:
 
     def test_those_who_disagree_are_found(self):
         report = check(self._data({"p2": 0.5, "p5": 1.0}))
-        doubtful = {p.participant for p in report.participants if p.suspicious}
-        assert doubtful == {"p2", "p5"}
-        assert report.participants[0].participant == "p5"
+        assert [p.participant for p in report.participants if p.suspicious] == ["p5", "p2"]
         assert report.participants[0].agreement < 0.1
-        assert report.problems[-1].startswith("2 participants disagree with the rest: p5 (agrees ")
         json.dumps(report.to_dict())
-
-    def test_nobody_is_accused_where_all_are_alike(self):
-        accused = [
-            sum(
-                p.suspicious
-                for p in check(self._data(dict.fromkeys([f"p{i}" for i in range(8)], 0.2), seed)).participants
-            )
-            for seed in range(20)
-        ]
-        assert sum(accused) <= 1
-
-    def test_few_shared_answers_are_not_judged(self):
-        report = check(self._data({"p0": 1.0}, n_questions=9))
-        assert not any(p.suspicious for p in report.participants)
-        assert all(p.p_value is None for p in report.participants)
 
     def test_counts_against_a_slow_loop(self):
         cmp = self._data({"p1": 0.4}, n_questions=20, n_people=4)
@@ -312,6 +257,8 @@ class TestParticipants:
         assert sum_of_binomials_tail(np.array([10.0]), np.array([0.5]), 10) == pytest.approx(0.5**10)
 
     def test_without_shared_questions_nothing_is_said(self):
+        few = check(self._data({"p0": 1.0}, n_questions=9)).participants
+        assert [(person.suspicious, person.p_value) for person in few] == [(False, None)] * 8
         report = check(Comparisons([[0, 1, 2], [1, 2, 0]], participants=[1, 2]))
         assert [(p.participant, p.n_shared, p.agreement) for p in report.participants] == [(1, 0, None), (2, 0, None)]
         assert report.ok

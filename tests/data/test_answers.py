@@ -57,14 +57,6 @@ def test_at_random_names_the_questions_that_were_not_chosen_adaptively(odd):
     assert Comparisons(SETS).at_random is None
 
 
-@pytest.mark.parametrize("rows", [slice(1, 3), [1, 2], [False, True, True, False]])
-def test_selected_answers(rows):
-    some = answers(seconds=np.array([1.0, 2, 3, 4]))[rows]
-    assert (len(some), some.votes.tolist(), some.seconds.tolist()) == (2, [2, 3], [2, 3])
-    assert some.participant.each().tolist() == ["q", "p"]
-    assert some.side is None
-
-
 def test_joined_answers_know_what_some_know():
     one = answers(seconds=np.ones(4))
     two = Answers("rankings", 2, side=np.array([0, 1], np.int8), chosen_by=coded("greedy", "random"))
@@ -113,29 +105,16 @@ def test_some_of_the_answers_with_their_comparisons(odd, ranked):
     assert ranked.of_answers(np.array([False, True, False])).n_answers == 1
     plain = Comparisons(SETS, participants=["p", "q", "p", "r"])
     assert plain.of_answers(plain.participants == "p").index.tolist() == SETS[[0, 2]].tolist()
-
-
-def test_rows_taken_bring_their_answers(odd):
-    part = odd[[4, 0, 5]]
-    assert part.answer.tolist() == [1, 0, 1]
-    assert part.answers.seconds.tolist() == [1.5, 3]
-    assert part.participants.tolist() == ["r", "p", "r"]
-    single = odd[[0, 2, 4]]  # one row of each: rows are answers again
-    assert single.answer is None
-    assert single.n_answers == 3
-
-
-def test_concat_numbers_answers_on(odd, ranked):
-    both = Comparisons.concat([odd.replaced(labels=None), ranked])
-    assert both.n_answers == odd.n_answers + ranked.n_answers
-    assert both.answer.tolist() == [*odd.answer.tolist(), *(ranked.answer + 4).tolist()]
-    assert both.participants.tolist() == [*odd.participants, *ranked.participants]
-    plain = Comparisons(SETS, n_objects=6, participants=["p"] * 4)
-    assert plain.concat(ranked).answer.tolist() == [0, 1, 2, 3, *(ranked.answer + 4).tolist()]
+    rows = odd[[4, 0, 5]]  # in any order, with their answers
+    assert (rows.answer.tolist(), rows.answers.seconds.tolist()) == ([1, 0, 1], [1.5, 3])
+    assert rows.participants.tolist() == ["r", "p", "r"]
+    assert odd[[0, 2, 4]].answer is None  # one row of each: rows are answers again
 
 
 def test_aggregate_keeps_the_number_of_answers(odd, ranked):
-    for made in (odd, ranked, Comparisons.concat([odd, odd])):
+    both = Comparisons.concat([odd, ranked])
+    assert both.answer.tolist() == [*odd.answer.tolist(), *(ranked.answer + 4).tolist()]
+    for made in (odd, ranked, both):
         merged = made.aggregate()
         assert merged.n_answers == pytest.approx(made.n_answers)
         assert merged.weights.sum() == len(made)

@@ -8,12 +8,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nearer.data.coded import Coding, check_coded, column_of, distinct
-
-INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 
 
 def cells(column):
@@ -24,18 +20,11 @@ def text(*values):
     return column_of(list(values))
 
 
-@pytest.mark.parametrize("dtype", INTEGERS)
-@pytest.mark.parametrize("carrier", [np.asarray, pa.array, pd.Series])
-def test_integers_of_any_width_are_the_same_column(dtype, carrier):
-    column = column_of(carrier(np.array([3, 0, 120], dtype)))
-    assert cells(column) == [3, 0, 120]
-    assert Coding.of([column]).values.tolist() == [0, 3, 120]
-
-
 def test_the_ends_of_integers():
-    column = column_of(np.array([-128, 127, 0], np.int8))
-    assert Coding.of([column]).encode(column).tolist() == [0, 2, 1]
-    assert cells(column_of(np.array([0, 2**63 - 1], np.uint64))) == [0, 2**63 - 1]
+    for dtype in (np.int8, np.uint16, np.int32, np.int64, np.uint64):
+        ends = np.array([np.iinfo(dtype).min, min(np.iinfo(dtype).max, 2**63 - 1), 5], dtype)
+        for column in map(column_of, (ends, pa.array(ends), pd.Series(ends))):
+            assert Coding.of([column]).encode(column).tolist() == [0, 2, 1]
     with pytest.raises(ValueError, match="18446744073709551615"):
         column_of(np.array([0, 2**64 - 1], np.uint64))
 
@@ -104,14 +93,6 @@ def test_codes_are_places_and_strangers_have_none(numbers):
     assert coding.encode(column_of(numbers[::-1])).tolist() == [2, 1, 0]
     assert coding.encode(column_of([numbers[2], numbers[0] - 1, numbers[2] + 1])).tolist() == [2, -1, -1]
     assert pickle.loads(pickle.dumps(coding)).encode(column_of(numbers)).tolist() == [0, 1, 2]
-
-
-@given(st.lists(st.integers(-(2**40), 2**40), min_size=1), st.lists(st.integers(-50, 50), min_size=1))
-def test_codings_are_sorted_sets(one, other):
-    coding = Coding.union([Coding.of([column_of(one)]), Coding.of([column_of(other)])])
-    expected = sorted({*one, *other})
-    assert coding.values.tolist() == expected
-    assert [expected[place] for place in coding.encode(column_of(one))] == one
 
 
 @pytest.mark.parametrize("column", [text("c", None, "a", "zz"), column_of(np.array([7, 5, 9, 1]))])

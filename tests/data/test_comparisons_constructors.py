@@ -24,10 +24,6 @@ class TestAnswers:
         assert cmp.index.tolist() == [[0, 1, 2], [1, 3, 2], [2, 3, 0]]
         assert cmp.weights.tolist() == [1, 2, 3]
 
-    def test_quadruplets(self):
-        cmp = Comparisons.from_answers([[0, 1, 2, 3], [0, 1, 1, 2]], [-1, 1])
-        assert cmp.index.tolist() == [[2, 3, 0, 1], [0, 1, 1, 2]]
-
     def test_votes_become_weights(self):
         cmp = Comparisons.from_answers(self.QUESTIONS, [[3, 0], [2, 2], [0, 0]], participants=["p", "q", "r"])
         assert cmp.index.tolist() == [[0, 1, 2], [1, 2, 3], [1, 3, 2]]
@@ -81,10 +77,8 @@ def test_most_central():
 
 
 class TestRankings:
-    def test_full_order(self):
-        cmp = Comparisons.from_rankings([0], [[3, 1, 2]])
-        assert cmp.index.tolist() == [[0, 3, 1], [0, 3, 2], [0, 1, 2]]
-        assert Comparisons.from_rankings([0], [[3, 1, 2]], k=3) == cmp
+    def test_all_in_order(self):
+        assert Comparisons.from_rankings([0], [[3, 1, 2]]).index.tolist() == [[0, 3, 1], [0, 3, 2], [0, 1, 2]]
 
     def test_first_k_in_order(self):
         cmp = Comparisons.from_rankings([0, 9], [[1, 2, 3, 4], [5, 6, 7, 8]], k=2, weights=[1, 2])
@@ -149,21 +143,19 @@ class TestDistances:
         if kind == "quadruplets":
             assert all(len(set(row)) == 4 for row in cmp.index.tolist())
 
-    def test_nearly_symmetric_is_symmetric(self):
-        D = self.D * (1 + 1e-12 * np.triu(np.ones((4, 4))))
-        assert len(Comparisons.from_distances(D)) == 11
-
 
 class TestPoints:
     @pytest.mark.parametrize("kind", ["triplets", "quadruplets"])
     def test_agrees_with_the_distance_matrix(self, kind):
         X = np.random.default_rng(3).normal(size=(50, 3))
+        X[1] = X[0]
         D = np.linalg.norm(X[:, None] - X[None], axis=-1)
         cmp = Comparisons.from_points(X, 100_000, kind=kind, random_state=0, labels=[f"o{i}" for i in range(50)])
         i, j, l, k = cmp.quadruplets().T  # noqa: E741
         assert (D[i, j] < D[l, k]).all()
         assert (len(cmp), cmp.n_objects, len(cmp.labels)) == (100_000, 50, 50)
         assert cmp == Comparisons.from_distances(D, 100_000, kind=kind, random_state=0, labels=cmp.labels)
+        assert (cmp.dropped.get("ties", 0) > 0) == (kind == "triplets")
 
     @pytest.mark.parametrize(("kind", "width"), [("triplets", 3), ("quadruplets", 4)])
     def test_every_choice_of_objects_is_as_likely(self, kind, width):
@@ -191,12 +183,6 @@ class TestPoints:
         clean = make(X, 70_000, random_state=4)
         assert (first.index != clean.index).any(axis=1).sum() == 7000
 
-    def test_ties_are_passed_over_and_counted(self):
-        cmp = Comparisons.from_points([[0.0], [1.0], [-1.0], [5.0]], 1000, random_state=0)
-        assert len(cmp) == 1000
-        assert cmp.dropped["ties"] > 0
-        assert (0, 1, 2) not in _as_set(cmp)
-
 
 class TestKnnGraph:
     @pytest.fixture
@@ -213,7 +199,10 @@ class TestKnnGraph:
 
     @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array, sparse.coo_matrix, sparse.csc_matrix, np.bool_])
     def test_all(self, graph, convert):
-        cmp = Comparisons.from_knn_graph(convert(graph))
+        stored = convert(graph)
+        if sparse.issparse(stored) and stored.format == "csr":
+            stored.data[0] = graph[0, stored.indices[0]] = 0  # a zero that is stored is no neighbour
+        cmp = Comparisons.from_knn_graph(stored)
         assert _as_set(cmp) == self._expected(graph)
         assert len(cmp) == len(self._expected(graph))
         assert cmp.dropped == {"self-neighbours": int(np.trace(graph))}
@@ -225,7 +214,3 @@ class TestKnnGraph:
         assert set(map(tuple, rows.tolist())) == self._expected(graph)
         mean = 200_000 / len(rows)
         assert (abs(counts - mean) < 5 * np.sqrt(mean)).all()
-
-    def test_explicit_zeros_are_no_neighbours(self):
-        A = sparse.csr_array((np.array([1, 0]), (np.array([0, 0]), np.array([1, 2]))), shape=(3, 3))
-        assert Comparisons.from_knn_graph(A).index.tolist() == [[0, 1, 2]]

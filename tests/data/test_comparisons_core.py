@@ -42,12 +42,13 @@ def test_a_notebook_shows_the_first_rows():
     assert "the first" not in Comparisons([[0, 1, 2, 3]])._repr_html_()
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint8, np.uint64, np.float32])
 def test_writing_to_the_array_given_changes_nothing(dtype):
     rows, weights = T.astype(dtype), np.array([1.0, 2, 3, 4])
     labels, people = np.array(["a", "b", "c"]), np.array([5, 6, 5, 6])
     codes = np.array(["p", "q", "p", "q"], object)
     cmp = Comparisons.from_triplets(rows, weights=weights, labels=labels, participants=people)
+    assert cmp.index.tolist() == T.tolist()
     named = Comparisons.from_triplets(rows, participants=codes)
     before = pickle.loads(pickle.dumps((cmp, named)))
     for array in (rows, weights, people):
@@ -55,7 +56,6 @@ def test_writing_to_the_array_given_changes_nothing(dtype):
         array[:] = array[::-1].copy()
     labels[0], codes[0] = "z", "z"
     assert (cmp, named) == before
-    assert cmp.seen.all()
 
 
 def test_an_array_that_nobody_can_write_to_is_not_copied():
@@ -65,12 +65,6 @@ def test_an_array_that_nobody_can_write_to_is_not_copied():
     view = T.astype(np.int32)[:]
     view.flags.writeable = False  # its owner may still write
     assert not np.shares_memory(Comparisons.from_triplets(view).index, view)
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64, np.float32, np.float64])
-def test_any_whole_numbers_are_taken(dtype):
-    assert Comparisons.from_triplets(T.astype(dtype)) == Comparisons.from_triplets(T)
-    assert Comparisons.from_triplets(np.asfortranarray(T, dtype=dtype)) == Comparisons.from_triplets(T)
 
 
 def test_it_cannot_be_changed(cmp):
@@ -83,15 +77,6 @@ def test_it_cannot_be_changed(cmp):
             array[0] = array[1]
     with pytest.raises(TypeError, match="not iterable"):
         list(cmp)
-
-
-def test_equality(cmp):
-    assert cmp == cmp[:]
-    assert cmp != cmp[:3]
-    assert cmp != Comparisons.from_triplets(T, n_objects=5)
-    assert cmp != 3
-    assert Comparisons(T) != Comparisons(T, n_objects=4)
-    assert Comparisons(T, labels=["a", "b", "c"]) != Comparisons(T)
 
 
 @pytest.mark.parametrize("rows", [slice(1, 3), [False, True, True, False], [1, 2], np.array([1, -2])])
@@ -117,12 +102,6 @@ def test_attention_checks_take_their_weights_and_participants_along():
     assert not cmp.seen[4]
 
 
-def test_flipped(cmp):
-    mask = np.array([True, False, False, True])
-    assert cmp.flipped(mask).index.tolist() == [[0, 2, 1], [1, 2, 0], [2, 0, 1], [0, 2, 1]]
-    assert Comparisons([[0, 1, 2, 3]]).flipped([True]).index.tolist() == [[2, 3, 0, 1]]
-
-
 def test_noise_flips_the_exact_number_of_rows():
     cmp = Comparisons.from_points(np.random.default_rng(0).normal(size=(30, 2)), 1001, random_state=1)
     noisy = cmp.with_noise(0.1, random_state=2)
@@ -132,15 +111,6 @@ def test_noise_flips_the_exact_number_of_rows():
     assert noisy == cmp.with_noise(0.1, random_state=2)
     assert cmp.with_noise(1.0) == cmp.flipped(np.ones(1001, bool))
     assert cmp.with_noise(0.0) == cmp
-
-
-def test_aggregate_sums_the_weights_of_equal_rows(cmp):
-    merged = cmp.aggregate()
-    assert merged.index.tolist() == [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
-    assert merged.weights.tolist() == [5, 2, 3]
-    assert merged.participants is None
-    assert merged.labels.tolist() == list("abcde")
-    assert Comparisons(T).aggregate().weights.tolist() == [2, 1, 1]
 
 
 @pytest.mark.parametrize("width", [3, 4])
@@ -170,14 +140,6 @@ def test_split_stays_over_all_objects(cmp):
     assert len(cmp.split(3)[1]) == 3
 
 
-def test_split_differs_between_seeds():
-    cmp = Comparisons(np.tile(T, (50, 1)), participants=np.arange(200))
-    assert cmp.split(random_state=0)[1] != cmp.split(random_state=1)[1]
-    assert cmp.split(random_state=np.random.default_rng(0))[1] == cmp.split(random_state=0)[1]
-    legacy = [cmp.split(random_state=np.random.RandomState(0))[1] for _ in range(2)]
-    assert legacy[0] == legacy[1]
-
-
 def test_folds_keep_groups_together_and_even():
     who = np.repeat(["a", "b", "c", "d", "e"], [8, 4, 4, 2, 2])
     cmp = Comparisons(np.tile(T, (5, 1)), participants=who)
@@ -200,12 +162,6 @@ def test_concat(cmp):
     assert Comparisons(T).concat([Comparisons(T, n_objects=9)]).n_objects == 9
     dropping = Comparisons([[0, 1, 2, 3], [0, 0, 1, 2]], on_degenerate="drop")
     assert dropping.concat(dropping).dropped == {"degenerate": 2}
-
-
-def test_seen_in_chunks():
-    rows = np.tile([[0, 1, 2]], (300_000, 1))
-    rows[-1] = (5, 7, 0)
-    assert np.flatnonzero(Comparisons(rows, n_objects=9).seen).tolist() == [0, 1, 2, 5, 7]
 
 
 class _CountsRows(BaseEstimator):

@@ -47,14 +47,6 @@ def test_aggregate_does_not_depend_on_the_order_of_rows(cmp, random):
         assert (first.index == second.index).all()
 
 
-@given(comparisons(), st.data())
-def test_flipped_twice_is_the_same(cmp, data):
-    mask = data.draw(npst.arrays(bool, len(cmp)))
-    assert cmp.flipped(mask).flipped(mask) == cmp
-    changed = (cmp.flipped(mask).index != cmp.index).any(axis=1)
-    assert (changed == mask).all()
-
-
 @given(comparisons(min_rows=4), st.integers(0, 2**32), st.floats(0.3, 0.7))
 def test_split_is_a_partition(cmp, seed, size):
     for groups in (None, "rows"):
@@ -88,16 +80,3 @@ def test_quadruplets_say_the_same(cmp, seed):
 
     assert (satisfied(cmp.index) == satisfied(as_four.index)).all()
     assert np.allclose(np.sort(as_four.aggregate().weights), np.sort(cmp.aggregate().weights), rtol=1e-12)
-
-
-@given(npst.arrays(np.int64, (6, 3), elements=st.integers(-1, 6)))
-def test_rows_that_are_not_degenerate_are_kept_and_the_others_are_checks(rows):
-    good = np.array([len(set(row)) == 3 for row in rows.tolist()])
-    if (rows < 0).any() or not good.any():
-        with np.testing.assert_raises(ValueError):
-            Comparisons.from_triplets(rows, on_degenerate="drop")
-        return
-    cmp = Comparisons.from_triplets(rows, on_degenerate="drop")
-    assert cmp.index.tolist() == rows[good].tolist()
-    assert cmp.answers.is_check().tolist() == (~good).tolist()
-    assert cmp.n_answers == good.sum()
