@@ -34,14 +34,6 @@ class TestAnswers:
         weighted = Comparisons.from_answers(self.QUESTIONS, [[3, 0], [2, 2], [0, 0]], weights=[10, 1, 1])
         assert weighted.weights.tolist() == [30, 2, 2]
 
-    @pytest.mark.parametrize("answers", [[1, 1, -1], [[1, 0], [1, 0], [0, 1]]])
-    def test_a_question_that_shows_its_anchor_is_an_attention_check(self, answers):
-        cmp = Comparisons.from_answers([[0, 1, 2], [3, 3, 1], [1, 2, 0]], answers, on_degenerate="drop")
-        assert cmp.index.tolist() == [[0, 1, 2], [1, 0, 2]]
-        assert (cmp.n_answers, cmp.answer.tolist(), cmp.dropped) == (2, [0, 2], {})
-        assert cmp.answers.catch.tolist() == [False, True, False]
-        assert cmp.answers.correct.tolist() == [-1, 1, -1]
-
     def test_comparisons_as_questions_bring_what_they_have(self):
         asked = Comparisons(self.QUESTIONS, labels=list("wxyz"), weights=[1, 2, 3], participants=["p", "q", "p"])
         cmp = Comparisons.from_answers(asked, [1, -1, 1])
@@ -58,17 +50,6 @@ def test_odd_one_out():
     assert cmp.weights.tolist() == [1, 1, 2, 2]
     assert cmp.participants.tolist() == ["p", "p", "q", "q"]
     assert (cmp.n_answers, cmp.answer.tolist(), cmp.answers.side.tolist()) == (2, [0, 0, 1, 1], [1, 0])
-
-
-@pytest.mark.parametrize(
-    ("make", "picked", "correct"),
-    [(Comparisons.from_odd_one_out, 6, 1), (Comparisons.from_odd_one_out, 4, 0), (Comparisons.from_most_central, 4, 1)],
-)
-def test_a_set_with_an_object_twice_is_an_attention_check(make, picked, correct):
-    cmp = make([[4, 4, 6], [1, 2, 3]], [picked, 1], on_degenerate="drop")
-    assert sorted(cmp.index[0].tolist()) == [1, 2, 3]
-    assert (cmp.n_answers, len(cmp.answers), cmp.answer.tolist()) == (1, 2, [1, 1])
-    assert cmp.answers.correct.tolist() == [correct, -1]
 
 
 def test_most_central():

@@ -13,6 +13,7 @@ from nearer import Layout
 from nearer.io import FileFormatError, open_blocks, read_comparisons
 from nearer.io.coerce import as_comparisons
 from nearer.io.read import warn_dropped
+from nearer.tables import Refusal
 from nearer.warning_types import InputWarning
 
 T = {"anchor": ["oboe", "gong", "harp"], "near": ["flute", "harp", "oboe"], "far": ["drum", "oboe", "gong"]}
@@ -65,18 +66,14 @@ def test_every_coding_of_an_answer(role, cells, layout):
     assert found.answers.side.tolist() == [0, 1, 0] if role != "far" else True
 
 
-@pytest.mark.parametrize("cells", [["flute", "Option 2", "oboe"], ["option_1", "option_2", "OPTION 1"]])
-def test_answers_may_be_the_name_of_the_column(cells):
-    table = {"anchor": ASK["anchor"], "option_1": ASK["a"], "Option 2": ASK["b"], "choice": cells}
-    assert spelled(made(table))[1] == ("gong", "oboe", "harp")
-
-
 def test_objects_called_as_roles_are_objects():
     ask = {"reference": ["d", "d"], "left": ["b", "c"], "right": ["c", "b"], "response": ["b", "b"]}
     assert spelled(made(ask)) == [("d", "b", "c")] * 2
     ask = {"anchor": ["d", "d"], "a": ["b", "c"], "b": ["c", "b"], "answer": ["b", "b"]}
-    refused(ask, match="row 1")  # the column b, or the object
-    assert spelled(made(ask, Layout(anchor="anchor", a="a", b="b", near="answer"))) == [("d", "b", "c")] * 2
+    for layout in (None, Layout(answer="answer")):
+        with pytest.raises(Refusal, match="row 1") as caught:  # the column b, or the object
+            read(ask, layout)
+        assert spelled(made(ask, caught.value.remedies[0])) == [("d", "b", "c")] * 2
 
 
 def test_columns_without_a_name_are_listed_and_can_be_selected_on(tmp_path):
@@ -85,14 +82,6 @@ def test_columns_without_a_name_are_listed_and_can_be_selected_on(tmp_path):
     assert [name.split(" (")[0] for name in read(path).unused] == ["column 4"]
     refused(path, Layout(strict=True), match="4")
     assert spelled(made(path, Layout(where={"4": "test"}))) == [("gong", "harp", "drum")]
-
-
-def test_answers_without_a_participant_are_noted():
-    table = {"anchor": ["x", "x"], "near": ["y", "y"], "far": ["z", "z"], "participant": ["p", None]}
-    result = read(table)
-    assert result.comparisons.participants.tolist() == ["p", "unknown"]
-    assert any("participant" in note for note in result.notes)
-    assert read({**table, "participant": ["p", "q"]}).notes == ()
 
 
 @pytest.mark.parametrize("cells", [["1.0", "0.0"], ["Y", "N"], [1.0, 0.0], [True, False], ["yes", ""]])
@@ -109,13 +98,6 @@ def test_answers_that_are_none_of_the_options_are_refused_with_the_first_row_or_
     assert spelled(result.comparisons) == [("oboe", "flute", "drum")]
     assert sum(dropped(result).values()) == 2
     assert result.comparisons.n_objects == 3  # objects of dropped rows are not known
-
-
-@pytest.mark.parametrize("answer", [["a", "b"], ["A", " b"], ["1", "2"]])
-def test_answers_about_pairs(answer):
-    layout = Layout(answers={"1": "a", "2": "b"}) if "1" in answer else None
-    expected = [("oboe", "flute", "drum", "gong"), ("oboe", "drum", "gong", "harp")]
-    assert spelled(made(PAIRS | {"answer": answer}, layout)) == expected
 
 
 def test_rows_without_an_answer_are_counted():
@@ -156,13 +138,6 @@ def test_where_selects_rows_and_counts_the_others():
         assert spelled(made({**T, "ok": cells}, Layout(where={"ok": True}))) == [SAYS[0], SAYS[2]]
     refused(table, Layout(where={"tusk": "test"}), match="'task'")
     refused(table, Layout(where={"task": "demo"}), match="no comparison is left")
-
-
-def test_practice_trials_are_noticed():
-    longer = {name: cells * 2 for name, cells in T.items()}
-    result = read({**longer, "task": ["test", "practice"] * 3, "age": [31, 27, 45, 22, 63, 18]})
-    assert result.unused == ("task (practice, test)", "age")
-    assert "task (practice, test)" in result.understood
 
 
 def test_a_header_repeated_and_rows_to_skip(tmp_path):
@@ -229,12 +204,6 @@ def test_what_else_is_known_of_an_answer():
     assert made({**T, "participant": ["10", "9", "10"]}).participants.tolist() == [10, 9, 10]
     assert made({**T, "participant": ["010", "9", "10"]}).participants.tolist() == ["010", "9", "10"]
     assert made({**T, "participant": [None] * 3}).participants is None
-
-
-def test_the_canonical_name_of_an_optional_role_is_preferred():
-    result = read({**T, "worker_id": [1, 2, 3], "participant": ["p", "q", "r"], "subject": ["x", "y", "z"]})
-    assert result.comparisons.participants.tolist() == ["p", "q", "r"]
-    assert result.unused == ("worker_id", "subject")
 
 
 # ---- attention checks ----------------------------------------------------------------------------------------------
@@ -408,16 +377,6 @@ def test_every_summary_ends_with_what_the_first_row_says(table, sentence):
     assert read(table).understood.endswith(f"first row: {sentence}")
 
 
-def test_facts_are_plain_values():
-    import json
-
-    result = read({**T, "task": ["test"] * 3, "participant": ["p", "q", None]})
-    facts = json.loads(json.dumps(result.facts()))
-    assert facts["unused"] == ["task (test)"]
-    assert (facts["n_rows"], facts["n_answers"], facts["n_objects"], facts["kind"]) == (3, 3, 5, "triplets")
-    assert facts["columns"] == {"anchor": "anchor", "near": "near", "far": "far", "participant": "participant"}
-
-
 def test_what_an_estimator_is_given():
     frame = pd.DataFrame(T)
     assert as_comparisons(frame) == made(T)
@@ -434,12 +393,6 @@ def test_what_an_estimator_is_given():
     assert as_comparisons([[0, 1, 2]], y=[-1]).index.tolist() == [[0, 2, 1]]
     with pytest.warns(InputWarning, match="1 row dropped"):
         as_comparisons({name: [*cells, None] for name, cells in T.items()})
-
-
-@pytest.mark.parametrize("option", [{"format": "text"}, {"delimiter": ","}, {"encoding": "utf-8"}, {"sheet": "x"}])
-def test_options_of_files_are_refused_for_tables_in_memory(option):
-    with pytest.raises(ValueError, match=f"^{next(iter(option))}: got"):
-        read(T, **option)
 
 
 @pytest.mark.parametrize(

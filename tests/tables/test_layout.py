@@ -67,11 +67,6 @@ def test_what_is_no_layout_is_refused(given):
         Layout(**given)
 
 
-def test_a_role_that_is_nearly_one_is_suggested():
-    with pytest.raises(ValueError, match="'participant'"):
-        Layout(participants="who")
-
-
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -128,12 +123,6 @@ def test_options_that_say_nothing_are_refused(given):
         Layout.parse(**given)
 
 
-@pytest.mark.parametrize("name", ["a,b", "7", "a=b"])
-def test_names_that_options_cannot_hold_are_for_a_layout_file(name):
-    assert "--columns" not in Layout(anchor=name).options()
-    assert "--layout FILE" in Layout(anchor=name).options()
-
-
 # ---- next to the data ----------------------------------------------------------------------------------------------
 
 TEXT = "who,ref,l,r,key\np1,oboe,flute,drum,j\np2,gong,harp,drum,f\n"
@@ -164,18 +153,6 @@ def test_the_layout_next_to_a_file_is_used(name, tmp_path):
     assert result.comparisons.participants.tolist() == ["p1", "p2"]
     turned = LAYOUT.updated(Layout(answers={"f": "b", "j": "a"}))
     assert spelled(read_comparisons(path, turned).comparisons)[0] == ("oboe", "flute", "drum")
-
-
-def test_several_layouts_next_to_a_file(tmp_path):
-    (tmp_path / "t.csv").write_text(TEXT)
-    blocks = "".join(f'[[layout]]\nwhere.who = "{who}"\n{_nested(LAYOUT)}\n' for who in ("p1", "p2"))
-    (tmp_path / "t.layout.toml").write_text(blocks)
-    result = read_comparisons(tmp_path / "t.csv")
-    assert len(result.layouts) == 2
-    assert spelled(result.comparisons) == SAYS
-    (tmp_path / "t.layout.toml").write_text(blocks + "[[layout]]\nheader_row = 2\n")
-    with pytest.raises(FileFormatError, match="header"):
-        read_comparisons(tmp_path / "t.csv")
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "jsonl"])

@@ -61,21 +61,6 @@ def test_without_its_layout_a_file_is_refused(name):
         read(name)
 
 
-def test_odd_one_out_files_of_this_package_keep_answers_and_checks():
-    made = read("nearer_odd.csv").comparisons
-    assert made.answer.tolist() == [0, 0, 1, 1, 3, 3]
-    assert made.answers.kind == "odd-one-out"
-    assert made.answers.seconds.tolist() == [1.5, 2.25, 0.75, 3.0]
-    assert (made.n_answers, len(made.answers)) == (3, 4)
-
-
-@pytest.mark.parametrize("header", ["Response Time (s)", "Response.Time..s.", "response time s"])
-def test_next_writes_seconds_whatever_became_of_its_header(header, tmp_path):
-    text = (FILES / "next.csv").read_text().replace("Response.Time..s.", header)
-    (tmp_path / "t.csv").write_text(text)
-    assert read_comparisons(tmp_path / "t.csv").comparisons.answers.seconds[0] == 1.775
-
-
 def rewritten(name, tmp_path, row, **cells):
     """A copy of a file with other cells in one row of data, counted from 0."""
     text = (FILES / name).read_text(encoding="utf-8")
@@ -105,12 +90,6 @@ def test_a_trial_whose_two_codings_differ_is_refused_and_named(name, row, cells,
     path = rewritten(name, tmp_path, row, **cells)
     with pytest.raises(FileFormatError, match=rf"line {row + 2}\b"):
         read_comparisons(path)
-
-
-def test_one_of_two_codings_can_be_declared(tmp_path):
-    path = rewritten("tripletlab.csv", tmp_path, 3, Answer="gong")
-    layout = Layout(anchor="head", near="winner", far="loser", missing=["NA"], on_bad_rows="drop")
-    assert spelled(read_comparisons(path, layout).comparisons)[0] == ("5", "1", "0")
 
 
 @pytest.mark.parametrize(("sampler", "adaptive"), [("Validation", False), ("random", False), ("ARR", True)])

@@ -130,7 +130,7 @@ class _Rows:
 
     def refusal(self, why: str, role: str, row: int, remedy: Layout) -> Refusal:
         where = f"{self.place(row)}, {self.table.title(self.plan.at[role])}"
-        return Refusal(self.table, f"{where}: {why}", [self.plan.declared.updated(remedy)])
+        return Refusal(self.table, f"{where}: {why}", [remedy])
 
     def leave_out(self, mask: np.ndarray, reason: str) -> None:
         if not mask.any():
@@ -157,7 +157,7 @@ class _Rows:
         if role in _NUMERIC and "," in (cell or ""):
             remedy = Layout(decimal_comma=True)
         got = "an empty cell" if cell is None or not cell.strip() else shown(cell)
-        raise self.refusal(f"got {got}, expected {why}{more}", role, row, remedy)
+        raise self.refusal(f"got {got}, expected {why}{more}", role, row, self.plan.declared.updated(remedy))
 
     def select(self) -> None:
         """Leave out rows that repeat the header or belong to it, and those that a condition does not select."""
@@ -263,9 +263,10 @@ class _Rows:
         if both.any():
             row = int(np.argmax(both))
             why = f"{shown(answer.cell(row))} is the name of an option's column and of another option of this row"
-            columns = {one: self.table.names[self.plan.at[one]] for one in form.objects}
-            remedy = Layout().with_columns(columns | {"near": self.table.names[self.plan.at[role]]})
-            raise self.refusal(f"{why}; if it is the object:", role, row, remedy)
+            said, roles = self.plan.declared.declared(), {one: one for one in form.objects} | {"near": role}
+            columns = said.pop("columns", {}) | {one: self.table.names[self.plan.at[at]] for one, at in roles.items()}
+            columns.pop(role, None)
+            raise self.refusal(f"{why}; if it is the object:", role, row, Layout(**said, **columns))
         chosen = np.where(coded >= 0, coded, np.where(named >= 0, named, called))
         unread = chosen < 0
         if unread.any() and self.layout.on_bad_rows == "raise":
@@ -280,7 +281,8 @@ class _Rows:
         options = "its row's options" if self.form.options else "the pairs a (i, j) and b (l, k)"
         why = f"{shown(answer.cell(row))} is none of {options}, nor the name of one's column"
         many = f" ({counted(int(unread.sum()), 'such row')} of {len(unread):,})"
-        return self.refusal(why + many, role, row, Layout(answers={code.strip(): BLANK for code in codes}))
+        blanks = Layout(answers={code.strip(): BLANK for code in codes})
+        return self.refusal(why + many, role, row, self.plan.declared.updated(blanks))
 
     def read_ranks(self) -> None:
         """Read how many candidates of each ranking were chosen, and whether they are in order."""
