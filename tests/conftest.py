@@ -34,7 +34,7 @@ LONG = (
     "test_report_browser.py", "test_fuzz.py", "test_processes.py", "test_agreement.py", "test_doubts.py",
     "test_collect_server.py", "test_plot_map.py", "test_learning.py", "test_reproduce.py",
     "test_io_hostile.py", "test_cli_fit.py", "test_estimator.py",
-    "test_dask_connect.py", "test_sklearn_checks.py", "test_cli_maps.py", "test_comparisons_properties.py",
+    "test_dask_connect.py", "test_sklearn_checks.py", "test_cli_maps.py", "test_comparisons.py",
     "test_collect_postgres.py", "test_docs.py", "test_kernels.py", "test_dimension.py", "test_dask_data.py",
     "test_report_browser_look.py", "test_io_refusals.py", "test_convex.py", "test_layers.py", "test_svrg.py",
     "test_collect_commands.py", "test_io_write.py", "test_faults.py", "test_docstrings.py",

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from nearer.data.coded import Coding, check_coded, column_of, distinct
+from nearer.data.coded import Coding, check_coded, column_of
 
 
 def cells(column):
@@ -103,14 +103,6 @@ def test_texts_and_numbers_are_looked_up_in_each_other(names, column):
     assert coding.encode(column).tolist() == [known.get(str(cell), -1) for cell in cells(column)]
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint64])
-def test_distinct_numbers(dtype):
-    ends = np.iinfo(dtype)
-    for numbers in ([], [3], [3, 3], [2, 3, 2, 0, 3], [ends.max, ends.min, ends.max, ends.min], [[5, 4], [4, 5]]):
-        given = np.array(numbers, dtype)
-        np.testing.assert_array_equal(distinct(given), np.unique(given), strict=True)
-
-
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
@@ -124,13 +116,3 @@ def test_distinct_numbers(dtype):
 def test_names_that_are_missing_or_none_are_refused(values, reason):
     with pytest.raises(ValueError, match=f"^people: .*{reason}"):
         check_coded(values, 3, "people", "person")
-
-
-def test_what_is_given_is_not_held():
-    given = np.array([0, 1, 2], np.int32)
-    names = check_coded(given, 3, "people", "person")
-    given[:] = 0
-    assert names.each().tolist() == [0, 1, 2]
-    for array in (names.codes, names.names, names.each()):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = array[1]

@@ -28,16 +28,13 @@ class Sheet:
     strange: str = ""  # a known name that this kind of table does not use
 
     def columns(self) -> dict[str, list[Any]]:
-        """Column name -> cells."""
         return {name: [row[at] for row in self.rows] for at, name in enumerate(self.names)}
 
     def ordered(self, order: list[int]) -> Sheet:
-        """The same with its columns in another order."""
         rows = [[row[at] for at in order] for row in self.rows]
         return replace(self, names=[self.names[at] for at in order], rows=rows)
 
     def renamed(self, new: dict[str, str]) -> Sheet:
-        """The same with other names for some columns."""
         return replace(self, names=[new.get(name, name) for name in self.names])
 
     def with_column(self, name: str, cells: list[Any]) -> Sheet:
@@ -45,7 +42,6 @@ class Sheet:
         return replace(self, names=[name, *self.names], rows=[[cell, *row] for cell, row in zip(cells, self.rows)])
 
     def said(self) -> list[tuple[str, ...]]:
-        """All comparisons, by name."""
         return [comparison for row in self.says for comparison in row]
 
 
@@ -59,7 +55,6 @@ def spelled(comparisons: Comparisons) -> list[tuple[str, ...]]:
 
 
 def records(sheet: Sheet) -> list[dict[str, Any]]:
-    """Rows that name their cells."""
     return [dict(zip(sheet.names, row)) for row in sheet.rows]
 
 
@@ -142,7 +137,6 @@ def carried(sheet: Sheet, carrier: str, folder: Path) -> Any:
 
 
 def read(sheet: Sheet, carrier: str, folder: Path, layout: Any = None) -> Any:
-    """The result of reading a table from a carrier."""
     return read_comparisons(carried(sheet, carrier, folder), sheet.layout if layout is None else layout)
 
 
@@ -193,7 +187,6 @@ def sheets(draw: Any, kind: str) -> Sheet:
 
 
 def _row(kind: str, shown: list[Any], draw: Any) -> tuple[list[Any], list[tuple[Any, ...]]]:
-    """Cells of a row, and what it says."""
     x, y, z, w, v = shown
     first = draw(st.booleans())
     near, far = (y, z) if first else (z, y)

@@ -92,14 +92,6 @@ def test_a_trial_whose_two_codings_differ_is_refused_and_named(name, row, cells,
         read_comparisons(path)
 
 
-@pytest.mark.parametrize(("sampler", "adaptive"), [("Validation", False), ("random", False), ("ARR", True)])
-def test_salmon_validation_questions_are_not_adaptive(sampler, adaptive, tmp_path):
-    made = read_comparisons(rewritten("salmon.csv", tmp_path, 2, sampler=sampler)).comparisons
-    blind = made.at_random
-    assert (blind is not None) == adaptive
-    assert blind is None or blind.tolist() == [row != 2 for row in range(9)]
-
-
 def test_a_file_of_a_program_with_another_column_that_may_say_the_answer_is_refused():
     rows = list(csv.DictReader(io.StringIO((FILES / "things.csv").read_text()), delimiter="\t"))
     columns = {name: [row[name] for row in rows] for name in rows[0]}
@@ -107,14 +99,3 @@ def test_a_file_of_a_program_with_another_column_that_may_say_the_answer_is_refu
     for name in ("answer", "near", "odd"):
         with pytest.raises(Refusal):
             read_comparisons(columns | {name: columns["image2"]})
-
-
-def test_dialects_leave_objects_and_answers_to_names():
-    about = {"HITId": ["1", "2"], "AssignmentId": ["1", "2"], "WorkerId": ["w", "v"]}
-    sets = {"Input.a": ["x", "y"], "Input.b": ["y", "z"], "Input.c": ["z", "x"], "Answer.odd": ["z", "b"]}
-    result = read_comparisons(about | sets)
-    assert (result.program, result.kind) == ("MTurk", "odd-one-out")
-    assert spelled(result.comparisons) == [("x", "y", "z"), ("y", "x", "z"), ("y", "x", "z"), ("x", "y", "z")]
-    assert result.comparisons.participants.tolist() == ["w", "w", "v", "v"]
-    with pytest.raises(Refusal):
-        read_comparisons(about | {"Input.p": ["x", "y"], "Input.q": ["y", "z"], "Input.r": ["z", "x"]})

@@ -84,6 +84,7 @@ ODD = {
     "anchor,a,b,near,far\noboe,flute,drum,flute,drum": ({"near": "near", "far": "far"}, FDG),
     "anchor,a,b,response,choice\noboe,flute,drum,a,b": ({"answer": "response"}, FDG),
     "anchor,reference,near,far\np1,oboe,flute,drum": ({"anchor": "reference"}, FDG),
+    "target,left,right,response,answer,is_correct\noboe,flute,drum,left,right,0": ({"answer": "response"}, FDG),
     "near,far\nflute,drum": None,
     "anchor,a,b,for_a,for_b\noboe,flute,drum,3,0": ({"votes_a": "for_a", "votes_b": "for_b"}, FDG),
     "s1,s2,s3,odd\nflute,oboe,drum,drum": ({"a": "s1", "b": "s2", "c": "s3"}, ("flute", "oboe", "drum")),
@@ -96,6 +97,7 @@ ODD = {
     "participant,subject_id,worker_id\n1,2,3": None,
     "oboe,flute,drum\ngong,harp,drum": ({"anchor": 1, "near": 2, "far": 3}, FDG),
     "3 1 2\n4 0 1\n": ({"anchor": 1, "near": 2, "far": 3}, ("3", "1", "2")),
+    "0 1 2\n3 2 4\n4 0 3": ({"a": 1, "b": 2, "odd": 3}, ("0", "1", "2")),
     "anchor,near,far,participant_id,subject\noboe,flute,drum,7,s1": ({"participant": "subject"}, FDG),
 }  # fmt: skip
 
@@ -144,75 +146,3 @@ def test_strict_refuses_columns_that_are_not_used():
     refusal = refused(table, Layout(strict=True))
     assert "age" in refusal.problem
     assert read_comparisons(table, refusal.remedies[0]).unused == ("age",)
-
-
-# ---- five difficult tables -----------------------------------------------------------------------------------------
-
-
-def test_a_file_with_the_given_and_the_correct_answer():
-    """Which is which cannot be known: both readings are proposed, and neither is taken."""
-    table = pd.DataFrame(
-        {"target": ["oboe", "gong"], "left": ["flute", "harp"], "right": ["drum", "drum"],
-         "response": ["left", "right"], "answer": ["left", "left"], "is_correct": [1, 0]}
-    )  # fmt: skip
-    refusal = refused(table)
-    assert [remedy.columns["answer"] for remedy in refusal.remedies] == ["response", "answer"]
-    given = read_comparisons(table, Layout(answer="response"))
-    assert spelled(given.comparisons) == [FDG, ("gong", "drum", "harp")]
-    assert given.comparisons.answers.correct.tolist() == [1, 0]
-    assert given.unused == ("answer (left)",)
-
-
-def test_jspsych_rows_without_an_answer_are_counted_and_left_out():
-    rows = [
-        {"trial_type": "preload", "trial_index": 0, "time_elapsed": 1},
-        {"trial_type": "html-keyboard-response", "trial_index": 1, "time_elapsed": 2, "rt": "null", "response": "null"},
-        {"trial_type": "html-keyboard-response", "trial_index": 2, "time_elapsed": 3, "rt": 812, "response": "flute",
-         "reference": "oboe", "left": "flute", "right": "drum"},
-        {"trial_type": "html-keyboard-response", "trial_index": 3, "time_elapsed": 4, "rt": "null", "response": "null",
-         "reference": "gong", "left": "harp", "right": "drum"},
-    ]  # fmt: skip
-    for source in (rows, pd.DataFrame(rows)):
-        result = read_comparisons(source)
-        assert spelled(result.comparisons) == [FDG]
-        assert {reason: count for reason, (count, _) in result.dropped.items()} == {"no objects": 2, "no answer": 1}
-        assert result.comparisons.answers.seconds.tolist() == [0.812]
-        assert result.comparisons.answers.order.tolist() == [2]
-
-
-def test_a_file_without_a_header_whose_third_column_is_the_odd_one(tmp_path):
-    path = tmp_path / "t.txt"
-    path.write_text("0 1 2\n3 2 4\n4 0 3\n")
-    refusal = refused(path)
-    assert "positions" in str(refusal)
-    for layout in (Layout(a=1, b=2, odd=3), Layout.parse("a,b,odd")):
-        result = read_comparisons(path, layout)
-        assert (result.kind, result.n_rows, result.comparisons.n_answers) == ("odd-one-out", 3, 3)
-        assert spelled(result.comparisons)[:2] == [("0", "1", "2"), ("1", "0", "2")]
-    central = read_comparisons(path, Layout.parse("a,b,central"))
-    assert spelled(central.comparisons)[:2] == [("0", "2", "1"), ("1", "2", "0")]
-
-
-def test_a_counter_a_time_without_unit_two_participants_and_reversed_questions(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text(
-        "i,subject,worker_id,asked,anchor,left,right,response,rt\n"
-        "1,s1,w9,most similar,oboe,flute,drum,left,812\n"
-        "2,s1,w9,most different,gong,harp,drum,left,1040\n"
-    )
-    refusal = refused(path)  # who answered
-    assert [remedy.columns for remedy in refusal.remedies] == [{"participant": "subject"}, {"participant": "worker_id"}]
-    result = read_comparisons(path, Layout(participant="subject"))
-    assert result.comparisons.answers.seconds is None
-    assert [name.split(" (")[0] for name in result.unused] == ["i", "worker_id", "asked", "rt"]
-    both = [
-        Layout(participant="subject", milliseconds="rt", where={"asked": "most similar"}),
-        Layout(
-            anchor="anchor", a="left", b="right", far="response", participant="subject", milliseconds="rt",
-            where={"asked": "most different"},
-        ),
-    ]  # fmt: skip
-    found = read_comparisons(path, both).comparisons
-    assert spelled(found) == [FDG, ("gong", "drum", "harp")]
-    assert found.answers.seconds.tolist() == [0.812, 1.04]
-    assert found.participants.tolist() == ["s1", "s1"]

@@ -1,4 +1,4 @@
-"""The class itself: what it holds, rows taken, merged, flipped, split and joined."""
+"""The class itself: what it holds, rows taken, merged, flipped, split, joined and relabelled."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import cross_val_score
 
-from nearer.data import Comparisons
+from nearer.data import Comparisons, renumbered
 
 T = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 1, 2]])
 
@@ -89,19 +92,6 @@ def test_rows_taken_keep_objects_labels_weights_participants(cmp, rows):
     assert part.labels.tolist() == list("abcde")
 
 
-def test_attention_checks_take_their_weights_and_participants_along():
-    cmp = Comparisons.from_triplets(
-        [[0, 1, 2], [4, 4, 1], [1, 2, 0]], weights=[1, 2, 3], participants=[7, 8, 9], on_degenerate="drop"
-    )
-    assert cmp.index.tolist() == [[0, 1, 2], [1, 2, 0]]
-    assert cmp.weights.tolist() == [1, 3]
-    assert cmp.participants.tolist() == [7, 9]
-    assert cmp.answers.participant.each().tolist() == [7, 8, 9]
-    assert cmp.answers.correct.tolist() == [-1, 1, -1]
-    assert cmp.n_objects == 5  # an object of an attention check exists, unseen
-    assert not cmp.seen[4]
-
-
 def test_noise_flips_the_exact_number_of_rows():
     cmp = Comparisons.from_points(np.random.default_rng(0).normal(size=(30, 2)), 1001, random_state=1)
     noisy = cmp.with_noise(0.1, random_state=2)
@@ -153,12 +143,12 @@ def test_folds_keep_groups_together_and_even():
 
 def test_concat(cmp):
     plain = Comparisons.from_triplets(T[:2], n_objects=5, labels=list("abcde"), participants=["r", "r"])
-    joined = cmp.concat(plain)
-    assert joined.index.tolist() == [*T.tolist(), *T[:2].tolist()]
-    assert joined.weights.tolist() == [1, 2, 3, 4, 1, 1]
-    assert joined.participants.tolist() == ["p", "q", "p", "q", "r", "r"]
-    assert Comparisons.concat([cmp, plain]) == joined
-    assert cmp.concat([plain]) == joined
+    both = cmp.concat(plain)
+    assert both.index.tolist() == [*T.tolist(), *T[:2].tolist()]
+    assert both.weights.tolist() == [1, 2, 3, 4, 1, 1]
+    assert both.participants.tolist() == ["p", "q", "p", "q", "r", "r"]
+    assert Comparisons.concat([cmp, plain]) == both
+    assert cmp.concat([plain]) == both
     assert Comparisons(T).concat([Comparisons(T, n_objects=9)]).n_objects == 9
     dropping = Comparisons([[0, 1, 2, 3], [0, 0, 1, 2]], on_degenerate="drop")
     assert dropping.concat(dropping).dropped == {"degenerate": 2}
@@ -178,3 +168,101 @@ class _CountsRows(BaseEstimator):
 def test_scikit_learn_takes_rows():
     cmp = Comparisons(np.tile(T, (5, 1)), n_objects=7, weights=np.arange(1, 21))
     assert cross_val_score(_CountsRows(), cmp, cv=4).tolist() == [5, 5, 5, 5]
+
+
+def test_relabelled_puts_given_labels_first_and_unknown_ones_after_them_sorted():
+    given = Comparisons([[0, 1, 2], [2, 0, 3]], labels=["d", "z", "a", "b"], weights=[1, 2])
+    new = given.relabelled(["a", "q", "z"])
+    assert new.labels.tolist() == ["a", "q", "z", "b", "d"]
+    assert new.labels[new.index].tolist() == [["d", "z", "a"], ["a", "d", "b"]]
+    assert new.weights.tolist() == [1, 2]
+    assert new.index.dtype == np.int32
+
+
+def test_relabelled_without_labels_takes_numbers_and_refuses_names():
+    new = Comparisons([[0, 1, 2]]).relabelled(["2", "7"])
+    assert new.labels.tolist() == ["2", "7", "0", "1"]
+    assert new.index.tolist() == [[2, 3, 0]]
+    with pytest.raises(ValueError, match=r"^relabelled: got names, but these comparisons have none$"):
+        Comparisons([[0, 1, 2]]).relabelled(["a"])
+
+
+def test_renumbered_keeps_rows_and_weights():
+    some = renumbered(Comparisons([[5, 2, 9]], n_objects=12, weights=[3]), np.array([2, 5, 9]))
+    assert some.index.tolist() == [[1, 0, 2]]
+    assert (some.n_objects, some.weights.tolist()) == (3, [3.0])
+
+
+# ---- what must hold for any comparisons ----------------------------------------------------------------------------
+
+
+@st.composite
+def comparisons(draw, min_rows=1):
+    n_objects = draw(st.integers(4, 8))
+    width = draw(st.sampled_from([3, 4]))
+    row = st.permutations(range(n_objects)).map(lambda order: order[:width])
+    if width == 4:  # pairs may share an object
+        row |= st.permutations(range(n_objects)).map(lambda o: [o[0], o[1], o[1], o[2]])
+        row |= st.permutations(range(n_objects)).map(lambda o: [o[0], o[1], o[0], o[2]])
+    rows = draw(st.lists(row, min_size=min_rows, max_size=30))
+    weights = draw(st.none() | npst.arrays(float, len(rows), elements=st.floats(0.125, 1000)))
+    return Comparisons(rows, n_objects=n_objects, weights=weights, participants=np.arange(len(rows)))
+
+
+def _total(cmp):
+    return float(len(cmp)) if cmp.weights is None else cmp.weights.sum()
+
+
+@given(comparisons())
+def test_aggregate_keeps_the_total_weight_and_happens_once(cmp):
+    merged = cmp.aggregate()
+    assert np.isclose(_total(merged), _total(cmp), rtol=1e-12)
+    assert np.isclose(merged.n_answers, cmp.n_answers, rtol=1e-12)
+    assert merged.aggregate() == merged
+    assert (merged.seen == cmp.seen).all()
+
+
+@given(comparisons(), st.randoms(use_true_random=False))
+def test_aggregate_does_not_depend_on_the_order_of_rows(cmp, random):
+    order = list(range(len(cmp)))
+    random.shuffle(order)
+    first, second = cmp.aggregate(), cmp[order].aggregate()
+    assert len(first) == len(second)
+    assert np.allclose(first.weights, second.weights, rtol=1e-12)
+    if cmp.kind == "triplets":
+        assert (first.index == second.index).all()
+
+
+@given(comparisons(min_rows=4), st.integers(0, 2**32), st.floats(0.3, 0.7))
+def test_split_is_a_partition(cmp, seed, size):
+    for groups in (None, "rows"):
+        train, test = cmp.split(size, random_state=seed, groups=groups)
+        order = np.concatenate([train.participants, test.participants])
+        assert sorted(order.tolist()) == list(range(len(cmp)))
+        assert train.concat(test) == cmp[order]
+        assert train.n_objects == test.n_objects == cmp.n_objects
+    assert len(test) == round(size * len(cmp))
+
+
+@given(comparisons(min_rows=5), st.integers(2, 5), st.integers(0, 2**32))
+def test_folds_are_a_partition(cmp, n_folds, seed):
+    for groups in (None, "rows"):
+        parts = list(cmp.folds(n_folds, random_state=seed, groups=groups))
+        assert sorted(np.concatenate([test.participants for _, test in parts]).tolist()) == list(range(len(cmp)))
+        for train, test in parts:
+            assert len(train) + len(test) == len(cmp)
+            assert groups is None or abs(len(test) - len(cmp) / n_folds) < 1
+            assert not set(train.participants.tolist()) & set(test.participants.tolist())
+
+
+@given(comparisons(), st.integers(0, 2**32))
+def test_quadruplets_say_the_same(cmp, seed):
+    X = np.random.default_rng(seed).normal(size=(cmp.n_objects, 2))
+    as_four = Comparisons.from_quadruplets(cmp.quadruplets(), n_objects=cmp.n_objects, weights=cmp.weights)
+
+    def satisfied(rows):
+        i, j, l, k = rows.T if rows.shape[1] == 4 else rows.T[[0, 1, 0, 2]]  # noqa: E741
+        return np.linalg.norm(X[i] - X[j], axis=1) < np.linalg.norm(X[l] - X[k], axis=1)
+
+    assert (satisfied(cmp.index) == satisfied(as_four.index)).all()
+    assert np.allclose(np.sort(as_four.aggregate().weights), np.sort(cmp.aggregate().weights), rtol=1e-12)
