@@ -35,17 +35,23 @@ class Column:
     def is_text(self) -> bool:
         return self.values is not None
 
-    def empty(self, missing: Sequence[str] = ()) -> np.ndarray:
-        """Mark the cells without a value: blank, or one of the declared codes for a missing value."""
+    def empty(self) -> np.ndarray:
+        """Mark the cells without a value."""
         if self.is_text:
-            import pyarrow as pa
-            import pyarrow.compute as pc
+            return self.cells < 0
+        return np.isnan(self.cells) if self.cells.dtype.kind == "f" else np.zeros(len(self), bool)
 
-            blank = pa.array(["", *missing])
-            return self._marked(pc.is_in(pc.utf8_trim_whitespace(self.values), value_set=blank)) | (self.cells < 0)
-        codes = [float(code) for code in missing if is_number_text(code)]
-        marked = np.isin(self.cells, codes) if codes else np.zeros(len(self), bool)
-        return marked | np.isnan(self.cells) if self.cells.dtype.kind == "f" else marked
+    def without(self, missing: Sequence[str]) -> Column:
+        """The same, with cells that hold a code for a missing value empty."""
+        if not self.is_text:
+            marked = np.isin(self.cells, [float(code) for code in missing if is_number_text(code)])
+            return Column(np.where(marked, np.nan, self.cells)) if marked.any() else self
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        held = _mask(pc.is_in(pc.utf8_trim_whitespace(self.values), value_set=pa.array(missing, pa.string())))
+        kept = np.append(np.where(held, np.int32(-1), np.arange(len(held), dtype=np.int32)), np.int32(-1))
+        return Column(kept[self.cells], self.values) if held.any() else self
 
     def is_a(self, text: str) -> np.ndarray:
         """Mark the cells that hold a text, in whatever case."""
@@ -53,28 +59,16 @@ class Column:
             return np.zeros(len(self), bool)
         import pyarrow.compute as pc
 
-        return self._marked(pc.equal(pc.utf8_lower(self.values), text.lower()))
-
-    def _marked(self, values: Any) -> np.ndarray:
-        """Mark the cells that hold some of the values, a pyarrow array of bool."""
-        held = _mask(values)
+        held = _mask(pc.equal(pc.utf8_lower(self.values), text.lower()))
         return np.append(held, False)[self.cells] if held.any() else np.zeros(len(self), bool)
 
-    def composed(self) -> Column:
-        """The same with texts in Unicode NFC, so that one name is one name however its accents are written."""
-        import pyarrow.compute as pc
-
-        return Column(self.cells, pc.utf8_normalize(self.values, "NFC")) if self.is_text else self
-
-    def filled(self, mask: np.ndarray, text: str | None) -> Column:
-        """A copy as text, in which the marked cells, bool (n_rows,), hold a given text, or nothing if it is None."""
-        if not mask.any():
-            return self
+    def filled(self, text: str) -> Column:
+        """A copy as text, with a text in the empty cells."""
         import pyarrow as pa
 
         column = self.spelled()
-        values = column.values if text is None else pa.array([*column.texts(), text], pa.string())
-        return Column(np.where(mask, np.int32(-1 if text is None else len(values) - 1), column.cells), values)
+        values = pa.array([*column.texts(), text], pa.string())
+        return Column(np.where(column.cells < 0, np.int32(len(values) - 1), column.cells), values)
 
     def take(self, rows: np.ndarray | slice) -> Column:
         return Column(self.cells[rows], self.values)
@@ -109,13 +103,12 @@ class Column:
         numbers, cells[filled] = np.unique(self.cells[filled], return_inverse=True)
         return Column(cells, pa.array(map(_spell, numbers.tolist()), pa.string()))
 
-    def as_numbers(self, missing: Sequence[str] = (), decimal_comma: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    def as_numbers(self, decimal_comma: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Read the column as numbers, NaN where a cell is empty or no number; and mark the cells that are no number."""
-        empty = self.empty(missing)
         if not self.is_text:
             if self.cells.dtype.kind == "b":  # as the texts true and false in a file
-                return np.full(len(self), np.nan), ~empty
-            return np.where(empty, np.nan, self.cells.astype(np.float64)), np.zeros(len(self), bool)
+                return np.full(len(self), np.nan), np.ones(len(self), bool)
+            return self.cells.astype(np.float64), np.zeros(len(self), bool)
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -126,8 +119,7 @@ class Column:
         digits = pc.replace_substring_regex(stripped, r"^\+", "")  # Arrow's cast takes no leading plus sign
         parsed = pc.cast(pc.if_else(is_number, digits, None), pa.float64())
         values = np.append(parsed.to_numpy(zero_copy_only=False).astype(np.float64), np.nan)
-        wrong = np.append(~_mask(is_number), False)[self.cells] & ~empty
-        return np.where(empty, np.nan, values[self.cells]), wrong
+        return values[self.cells], np.append(~_mask(is_number), False)[self.cells]
 
 
 def _mask(array: Any) -> np.ndarray:
@@ -174,7 +166,7 @@ def is_text(kind: Any) -> bool:
 
 
 def _text_column(chunked: Any) -> Column:
-    """Encode chunks of text; equal texts get equal codes across chunks."""
+    """Encode chunks of text: blank cells are empty, and one name is one name however its accents are written (NFC)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -186,7 +178,7 @@ def _text_column(chunked: Any) -> Column:
     joined.dictionary.validate(full=True)  # that text is UTF-8
     if (held := pc.index(pc.match_substring(joined.dictionary, "\0"), True).as_py()) >= 0:
         raise TypeError(f"{shown(joined.dictionary[held].as_py())} is not text (holds a NUL)")  # NumPy would cut it off
-    return Column(joined.indices.fill_null(-1).to_numpy(), joined.dictionary)
+    return Column(joined.indices.fill_null(-1).to_numpy(), pc.utf8_normalize(joined.dictionary, "NFC")).without([""])
 
 
 def column_of(cells: Any) -> Column:

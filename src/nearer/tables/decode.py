@@ -111,7 +111,7 @@ class _Rows:
     def __init__(self, table: Table, plan: Plan, cells: Sequence[Column]) -> None:
         self.table, self.plan, self.layout, self.form = table, plan, plan.layout, plan.form
         read = dict(zip(plan.positions, cells))
-        self.columns: dict[Any, Column] = {role: read[position] for role, position in plan.at.items()}
+        self.columns: dict[Any, Column] = {role: read[at].without(plan.layout.missing) for role, at in plan.at.items()}
         self.columns |= {("also", role): read[position] for role, position in plan.also.items()}
         self.columns |= {("where", position): read[position] for position in plan.where}
         self.n_rows = len(next(iter(read.values())).cells)
@@ -195,17 +195,14 @@ class _Rows:
             self.bad(lacks, role, "missing cell", "an object")
 
     def _empty(self, *roles: str) -> np.ndarray:
-        return np.logical_and.reduce([self.columns[role].empty(self.layout.missing) for role in roles])
+        return np.logical_and.reduce([self.columns[role].empty() for role in roles])
 
     def code_objects(self, objects: Objects | None) -> Coding:
         """Code the cells that hold objects, int32 (n_rows, n_columns), -1 for an empty one; gives the names."""
         for role in self.form.objects:
             self._refuse_fractions(role)
-        for role in self.form.objects:
-            column = self.columns[role]
-            if role in self.gaps:
-                column = column.filled(self._empty(role), None)
-            self.columns[role] = column.composed()
+            if role in self.gaps and self._empty(role).any():
+                self.columns[role] = self.columns[role].spelled()
         columns = [self.columns[role] for role in self.form.objects]
         names = Coding.of(columns) if objects is None else objects.names
         index = np.empty((len(self), len(columns)), np.int32)
@@ -255,7 +252,7 @@ class _Rows:
         called = _looked_up(answer, texts, titles or {"a": 0, "b": 1}, plain)
         named = np.full(len(index), -1)
         if form.options:
-            said = names.encode(answer.composed())
+            said = names.encode(answer)
             for place, option in reversed(list(enumerate(form.options))):
                 named[(index[:, form.objects.index(option)] == said) & (said >= 0)] = place
         # Only `answer` may name a column; near, far, odd and central name an object where they can.
@@ -292,7 +289,7 @@ class _Rows:
             self.held["ordered"] = ordered = self.details.pop("ordered") == 1
         if "n_chosen" in self.columns:
             n_shown = (self.held["index"][:, 1:] >= 0).sum(axis=1)
-            numbers, wrong = self.columns["n_chosen"].as_numbers(self.layout.missing)
+            numbers, wrong = self.columns["n_chosen"].as_numbers()
             wrong |= ~((numbers >= 1) & (numbers <= n_shown - ~ordered) & (numbers == np.floor(numbers)))
             self.held["n_chosen"] = np.where(wrong, 1, numbers).astype(np.int64)
             self.bad(wrong, "n_chosen", "not understood in n_chosen", "a number of the candidates shown")
@@ -324,7 +321,7 @@ class _Rows:
             if empty.all():
                 continue
             if role in ("participant", "chosen_by"):
-                self.details[role] = self._names(role, empty)
+                self.details[role] = self._names(role)
             elif role in ("seconds", "milliseconds", "order"):
                 self.read_numbers(role)
             elif role == "side":
@@ -334,23 +331,23 @@ class _Rows:
         if "catch" in self.details:
             self.details["catch"] = self.details["catch"] == 1
 
-    def _names(self, role: str, empty: np.ndarray) -> Coded:
+    def _names(self, role: str) -> Coded:
         column = self.columns[role]
         inexact = np.abs(column.cells) >= exact_below(column.cells)
         self.bad(inexact, role, "a number too large", "text, since a float of this size loses digits")
-        column, empty = self.columns[role], empty[~inexact]
-        if not empty.any() and column.cells.dtype.kind == "i" and not column.is_text:
+        column = self.columns[role]
+        if column.cells.dtype.kind == "i" and not column.is_text:
             return Coded.of(column)
-        if empty.any():
-            self.notes.append(f"{counted(int(empty.sum()), 'answer')} without a {role}, put under {UNKNOWN!r}")
-        coded = Coded.of(column.spelled().filled(empty, UNKNOWN).composed())
+        if n_empty := int(column.empty().sum()):
+            self.notes.append(f"{counted(n_empty, 'answer')} without a {role}, put under {UNKNOWN!r}")
+        coded = Coded.of(column.filled(UNKNOWN))
         if not all(map(is_whole, coded.names.tolist())):
             return coded
         names, place = np.unique(coded.names.astype(np.int64), return_inverse=True)  # by size
         return Coded(place[coded.codes].astype(np.int32), names)
 
     def read_numbers(self, role: str) -> None:
-        numbers, wrong = self.columns[role].as_numbers(self.layout.missing, self.layout.decimal_comma)
+        numbers, wrong = self.columns[role].as_numbers(self.layout.decimal_comma)
         empty = np.isnan(numbers) & ~wrong
         wrong |= (numbers < 0) | np.isinf(numbers)
         if role == "order":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -163,7 +164,7 @@ class Layout:
             is_position = isinstance(column, int) and not isinstance(column, bool) and column > 0
             if not is_position and not (isinstance(column, str) and column):
                 raise ValueError(f"columns: got {column!r} for {role!r}, expected a name or a position from 1")
-        codes = {str(cell): str(option) for cell, option in (answers or {}).items()}
+        codes = {_composed(cell): str(option) for cell, option in (answers or {}).items()}
         wrong = next((option for option in codes.values() if option not in ("a", "b", "c", SKIP, BLANK)), None)
         if wrong is not None:
             raise ValueError(f"answers: got {wrong!r}, expected 'a', 'b', 'c' or 'skip'")
@@ -315,7 +316,12 @@ def pairs(parts: Iterable[str], option: str, example: str) -> list[tuple[str, st
 def _values(kept: Any) -> tuple[str, ...]:
     if isinstance(kept, bool):
         return str(kept), str(kept).lower()
-    return tuple(map(str, kept)) if isinstance(kept, (list, tuple, set, frozenset)) else (str(kept),)
+    return tuple(map(_composed, kept if isinstance(kept, (list, tuple, set, frozenset)) else (kept,)))
+
+
+def _composed(cell: Any) -> str:
+    """Text in the form in which tables are read."""
+    return unicodedata.normalize("NFC", str(cell))
 
 
 def _toml(value: Any) -> str:
