@@ -54,9 +54,8 @@ class Decoded:
     notes: list[str]
 
     def parts(self, objects: Objects | None = None) -> Parts:
-        known = {} if objects is None else {"labels": objects.labels}
-        n_objects = len(self.names) if objects is None else objects.n_objects
-        return assemble(replace(self.asked, n_objects=n_objects, **known))
+        n_objects, labels = (len(self.names), None) if objects is None else (objects.n_objects, objects.labels)
+        return assemble(replace(self.asked, n_objects=n_objects, labels=labels))
 
 
 def join_dropped(one: Dropped, other: Dropped) -> Dropped:
@@ -260,10 +259,12 @@ class _Rows:
         if both.any():
             row = int(np.argmax(both))
             why = f"{shown(answer.cell(row))} is the name of an option's column and of another option of this row"
-            said, roles = self.plan.declared.declared(), {one: one for one in form.objects} | {"near": role}
-            columns = said.pop("columns", {}) | {one: self.table.names[self.plan.at[at]] for one, at in roles.items()}
+            declared, roles = self.plan.declared.declared(), {one: one for one in form.objects} | {"near": role}
+            columns = declared.pop("columns", {}) | {
+                one: self.table.names[self.plan.at[of]] for one, of in roles.items()
+            }
             columns.pop(role, None)
-            raise self.refusal(f"{why}; if it is the object:", role, row, Layout(**said, **columns))
+            raise self.refusal(f"{why}; if it is the object:", role, row, Layout(**declared, **columns))
         chosen = np.where(coded >= 0, coded, np.where(named >= 0, named, called))
         unread = chosen < 0
         if unread.any() and self.layout.on_bad_rows == "raise":
@@ -285,7 +286,7 @@ class _Rows:
         """Read how many candidates of each ranking were chosen, and whether they are in order."""
         ordered = np.ones(len(self), bool)
         if "ordered" in self.columns:
-            self._look_up("ordered", self.columns["ordered"].empty(), _TRUTH, "yes or no, true or false, 1 or 0")
+            self._look_up("ordered", _TRUTH, "yes or no, true or false, 1 or 0")
             self.held["ordered"] = ordered = self.details.pop("ordered") == 1
         if "n_chosen" in self.columns:
             n_shown = (self.held["index"][:, 1:] >= 0).sum(axis=1)
@@ -315,19 +316,16 @@ class _Rows:
 
     def read_details(self) -> None:
         for role in OPTIONAL:
-            if role not in self.columns or role == "weight":
-                continue
-            empty = self._empty(role)
-            if empty.all():
+            if role not in self.columns or role == "weight" or self._empty(role).all():
                 continue
             if role in ("participant", "chosen_by"):
                 self.details[role] = self._names(role)
             elif role in ("seconds", "milliseconds", "order"):
                 self.read_numbers(role)
             elif role == "side":
-                self._look_up(role, empty, _SIDES, "left, right, first, second, third, 1, 2 or 3")
+                self._look_up(role, _SIDES, "left, right, first, second, third, 1, 2 or 3")
             else:
-                self._look_up(role, empty, _TRUTH, "yes or no, true or false, 1 or 0")
+                self._look_up(role, _TRUTH, "yes or no, true or false, 1 or 0")
         if "catch" in self.details:
             self.details["catch"] = self.details["catch"] == 1
 
@@ -363,12 +361,12 @@ class _Rows:
         what = "a whole number" if role == "order" else "a number"
         self.bad(wrong, role, f"no number in {role}", f"{what} of 0 or more")
 
-    def _look_up(self, role: str, empty: np.ndarray, words: Mapping[str, int], expected: str) -> None:
+    def _look_up(self, role: str, words: Mapping[str, int], expected: str) -> None:
         """Read cells that are one of some words, -1 for an empty one."""
         column = self.columns[role].spelled()
         values = _looked_up(column, [text.strip().casefold() for text in column.texts()], words)
-        self.details[role] = np.where(empty, -1, values).astype(np.int8)
-        self.bad((values < 0) & ~empty, role, f"not understood in {role}", expected)
+        self.details[role] = values.astype(np.int8)
+        self.bad((values < 0) & ~column.empty(), role, f"not understood in {role}", expected)
 
     def read_own(self) -> None:
         """Read what a file of this package says of each row: its answer, what was asked, and how many votes it had."""
