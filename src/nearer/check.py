@@ -80,7 +80,7 @@ class CheckResult:
     @property
     def problems(self) -> list[str]:
         """What was found, one short sentence each."""
-        found = []
+        found, need = [], (self.n_components or 0) + 1
         if self.n_degenerate:
             found.append(f"{counted(self.n_degenerate, 'degenerate row was', 'degenerate rows were')} dropped.")
         if self.contradictions:
@@ -97,13 +97,14 @@ class CheckResult:
                 f"The objects fall into {len(self.components):,} groups never compared with each other, so their "
                 f"relative places are arbitrary; apart from the largest: {apart}."
             )
-        if self.too_few and self.n_components is not None:
-            many = counted(len(self.too_few), "object occurs", "objects occur")
+        if self.too_few:
+            many, dimensions = (
+                counted(len(self.too_few), "object occurs", "objects occur"),
+                counted(need - 1, "dimension"),
+            )
             shown = (f"{name} ({count})" for name, count in self.too_few.items())
-            need, dimensions = self.n_components + 1, counted(self.n_components, "dimension")
             found.append(f"{many} in fewer than {need} questions, too few for {dimensions}: {listed(shown)}.")
-        doubtful = [person for person in self.participants or [] if person.suspicious]
-        if doubtful:
+        if doubtful := [person for person in self.participants or () if person.suspicious]:
             many = counted(len(doubtful), "participant disagrees", "participants disagree")
             shown = (
                 f"{p.participant} (agrees {_percent(p.agreement)}, expected {_percent(p.expected)}, "
@@ -147,18 +148,18 @@ class CheckResult:
             facts["answers"] = f"{self.n_answers:,.0f} ({how})"
         if self.n_attention_checks:
             facts["attention checks"] = f"{self.n_attention_checks:,}, of which {self.n_attention_failed:,} failed"
-        both_ways = counted(len(self.contradictions), "comparison")
         facts["questions"] = (
             f"{self.n_questions:,}, of which {self.n_repeated_questions:,} answered more than once, "
-            f"{both_ways.partition(' ')[0] if self.answers_are_rows else both_ways} both ways"
+            f"{len(self.contradictions):,} both ways"
         )
         ceiling, low = _percent(self.noise_ceiling), _percent(self.noise_ceiling_low)
         facts["noise ceiling"] = (
-            "unknown, no question was answered more than once" if self.noise_ceiling is None
-            else f"at most {ceiling} of the answers to the repeated questions can be satisfied; for new answers the "
+            f"at most {ceiling} of the answers to the repeated questions can be satisfied; for new answers the "
             f"best accuracy is on average between {low} and {ceiling} ({self.n_repeated_answers:,.0f} answers)"
+            if self.n_repeated_questions else "unknown, no question was answered more than once"
         )  # fmt: skip
-        seen, groups = self.n_objects - len(self.unseen), counted(len(self.components), "connected group")
+        seen = self.n_objects - len(self.unseen)
+        groups = counted(len(self.components), "connected group")
         facts["objects"] = f"{seen:,} compared, {len(self.unseen):,} not; {groups}"
         if self.too_few is not None:
             dimensions = counted(self.n_components or 0, "dimension")
