@@ -94,7 +94,7 @@ BAD = {
     "empty selection": (lambda: triplets(GOOD)[:0], "comparisons: empty"),
     "selection without weight": (lambda: triplets(GOOD, weights=[0, 1, 1])[:1], "comparisons: weights 0"),
     "flip by numbers": (lambda: triplets(GOOD).flipped([1, 0, 1]), "flipped: int64 bool"),
-    "concat kinds": (lambda: triplets(GOOD).concat(quadruplets([[0, 1, 2, 3]])), "concat: triplets quadruplets"),
+    "concat kinds": (lambda: triplets(GOOD).concat(quadruplets([[0, 1, 2, 3]])), "concat: triplets quadruplet"),
     "concat labels": (lambda: triplets(GOOD).concat(triplets(GOOD, labels=["a", "b", "c"])), "concat: labels"),
     "concat nothing": (lambda: C.concat([]), "concat: nothing"),
     "concat something else": (lambda: triplets(GOOD).concat(GOOD), "concat: [0, 1, 2]"),

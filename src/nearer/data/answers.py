@@ -134,12 +134,10 @@ class Answers:
 
 def check_details(details: Any, n: int) -> dict[str, Any]:
     """Check a mapping of details to arrays of shape (n,), one value for each answer."""
-    if details is None:
-        return {}
-    if not isinstance(details, Mapping):
+    if not isinstance(details, Mapping | None):
         raise ValueError(f"details: got {shown(details)}, expected a mapping of names to arrays")
     checked: dict[str, Any] = {}
-    for name, values in details.items():
+    for name, values in (details or {}).items():
         if name not in (*DETAILS, "votes"):
             raise ValueError(f"details: got {name!r}, expected one of {', '.join(DETAILS)}")
         if values is None:

@@ -68,22 +68,11 @@ class Comparisons(Parts):
         details: Any = None,
     ) -> None:
         given = (n_objects, weights, labels, participants, on_degenerate, details)
-        self._hold(vars(_assembled(constructors.ask("comparisons", index, *given))))
+        vars(self).update(vars(self.from_parts(_assembled(constructors.ask("comparisons", index, *given)))))
 
     @classmethod
     def from_parts(cls, parts: Parts) -> Comparisons:
         return _holding(vars(parts))
-
-    def _hold(self, parts: Mapping[str, Any]) -> None:
-        vars(self).update(
-            index=frozen(np.ascontiguousarray(parts["index"], dtype=np.int32)),
-            n_objects=int(parts["n_objects"]),
-            answers=parts["answers"],
-            answer=frozen(parts["answer"]),
-            weights=frozen(parts["weights"]),
-            labels=frozen(parts["labels"]),
-            dropped={reason: count for reason, count in parts["dropped"].items() if count},
-        )
 
     def __reduce__(self) -> tuple:
         return _holding, (vars(self),)
@@ -407,10 +396,8 @@ class Comparisons(Parts):
             raise ValueError("concat: got nothing to join")
         first = parts[0]
         for part in parts:
-            if not isinstance(part, Comparisons):
-                raise ValueError(f"concat: got {part!r}, expected Comparisons")
-            if part.kind != first.kind:
-                raise ValueError(f"concat: got {first.kind} and {part.kind}, expected one kind")
+            if not isinstance(part, Comparisons) or part.kind != first.kind:
+                raise ValueError(f"concat: got {first!r} and {part!r}, expected comparisons of one kind")
             if not np.array_equal(part.labels, first.labels):  # type: ignore[arg-type]
                 raise ValueError("concat: the labels differ, expected the same labels in the same order")
         weights = answer = None
@@ -448,7 +435,15 @@ class Comparisons(Parts):
 
 def _holding(parts: Mapping[str, Any]) -> Comparisons:
     made = object.__new__(Comparisons)
-    made._hold(parts)
+    vars(made).update(
+        index=frozen(np.ascontiguousarray(parts["index"], dtype=np.int32)),
+        n_objects=int(parts["n_objects"]),
+        answers=parts["answers"],
+        answer=frozen(parts["answer"]),
+        weights=frozen(parts["weights"]),
+        labels=frozen(parts["labels"]),
+        dropped={reason: count for reason, count in parts["dropped"].items() if count},
+    )
     return made
 
 
