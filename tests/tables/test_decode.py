@@ -147,6 +147,8 @@ def test_a_header_repeated_and_rows_to_skip(tmp_path):
     assert spelled(result.comparisons) == SAYS[:2]
     assert dropped(result) == {"further header row": 1, "header repeated": 1}
     assert result.dropped["header repeated"][1] == "line 5"
+    path.write_text("anchor,near,far\noboe,flute,drum\nFar,anchor,near\ndrum,oboe,flute\n")
+    refused(path, match="t.csv, line 3: .*another order")
     names = {"anchor": ["near", "far"], "near": ["far", "near"], "far": ["oboe", "oboe"]}  # objects may be called so
     assert len(made(names)) == 2
 

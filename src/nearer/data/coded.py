@@ -53,13 +53,14 @@ class Column:
         kept = np.append(np.where(held, np.int32(-1), np.arange(len(held), dtype=np.int32)), np.int32(-1))
         return Column(kept[self.cells], self.values) if held.any() else self
 
-    def is_a(self, text: str) -> np.ndarray:
-        """Mark the cells that hold a text, in whatever case."""
+    def is_among(self, texts: Sequence[str]) -> np.ndarray:
+        """Mark the cells that hold one of some texts, in whatever case."""
         if not self.is_text:
             return np.zeros(len(self), bool)
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        held = _mask(pc.equal(pc.utf8_lower(self.values), text.lower()))
+        held = _mask(pc.is_in(pc.utf8_lower(self.values), value_set=pa.array([text.lower() for text in texts])))
         return np.append(held, False)[self.cells] if held.any() else np.zeros(len(self), bool)
 
     def filled(self, text: str) -> Column:

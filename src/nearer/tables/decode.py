@@ -119,7 +119,6 @@ class _Rows:
         self.details: dict[str, Any] = {}  # fields of `Answers`
         self.dropped: Dropped = {}
         self.notes: list[str] = []
-        self.gaps: list[str] = []  # columns of objects with empty cells
 
     def __len__(self) -> int:
         return self.n_rows if self.origin is None else len(self.origin)
@@ -162,11 +161,16 @@ class _Rows:
         """Leave out rows that repeat the header or belong to it, and those that a condition does not select."""
         if self.layout.skip_rows and not getattr(self.table, "first_row", 0):
             self.leave_out(np.arange(self.n_rows) < self.layout.skip_rows, "further header row")
-        repeated = np.ones(len(self), bool)
-        for role, position in self.plan.at.items():
-            if repeated.any():
-                repeated &= self.columns[role].is_a(self.table.names[position])
-        self.leave_out(repeated, "header repeated")
+        titles = {role: self.table.names[position] for role, position in self.plan.at.items()}
+        named, repeated = np.ones(len(self), bool), np.ones(len(self), bool)
+        for role, title in titles.items():
+            if named.any():
+                named &= self.columns[role].is_among([*titles.values()])
+                repeated &= self.columns[role].is_among([title])
+        if (named & ~repeated).any():
+            why = "got names of columns in another order, expected an answer; give each table a file of its own"
+            raise FileFormatError(f"{self.table.name}, {self.place(int(np.argmax(named & ~repeated)))}: {why}")
+        self.leave_out(repeated & named, "header repeated")
         for position, values in self.plan.where.items():
             column = self.columns["where", position].spelled()
             numbers = {float(value) for value in values if is_number_text(value)}
@@ -177,8 +181,8 @@ class _Rows:
     def leave_out_empty(self) -> None:
         """Leave out rows without objects or without an answer; a row that lacks an object is a bad row."""
         form = self.form
-        self.gaps = [role for role in form.objects if self._empty(role).any()]
-        if self.gaps and "answer_number" not in self.columns:  # in own files, rows without objects are attention checks
+        gaps = [role for role in form.objects if self._empty(role).any()]
+        if gaps and "answer_number" not in self.columns:  # in own files, rows without objects are attention checks
             self.leave_out(self._empty(*form.objects), "no objects")
         if form.answer is not None:
             answer = self.columns[form.answer].spelled()
@@ -187,7 +191,7 @@ class _Rows:
             self.leave_out(is_skipped | self._empty(form.answer), "no answer")
         elif form.kind == "votes":
             self.leave_out(self._empty(*form.said), "no answer")
-        for role in self.gaps:
+        for role in gaps:
             lacks = self._empty(role) & ~self._empty(*form.objects)
             if form.kind == "rankings" and form.objects.index(role) > 2:  # a ranking may be shorter than others
                 lacks &= ~self._empty(*form.objects[form.objects.index(role) :])
@@ -199,9 +203,14 @@ class _Rows:
     def code_objects(self, objects: Objects | None) -> Coding:
         """Code the cells that hold objects, int32 (n_rows, n_columns), -1 for an empty one; gives the names."""
         for role in self.form.objects:
-            self._refuse_fractions(role)
-            if role in self.gaps and self._empty(role).any():
-                self.columns[role] = self.columns[role].spelled()
+            numbers = self.columns[role].cells
+            if numbers.dtype.kind == "b":
+                raise self.table.refusal("got true and false, expected names or whole numbers", self.plan.at[role])
+            if numbers.dtype.kind == "f":
+                bad = not_whole(numbers) & ~np.isnan(numbers)
+                self.bad(bad, role, "no name", "a name or a whole number that a float can hold")
+                if self._empty(role).any():
+                    self.columns[role] = self.columns[role].spelled()
         columns = [self.columns[role] for role in self.form.objects]
         names = Coding.of(columns) if objects is None else objects.names
         index = np.empty((len(self), len(columns)), np.int32)
@@ -227,14 +236,6 @@ class _Rows:
         place[used] = np.arange(len(used), dtype=np.int32)
         self.held["index"] = place[index]
         return Coding(names.values.take(used))
-
-    def _refuse_fractions(self, role: str) -> None:
-        column = self.columns[role]
-        if column.cells.dtype.kind == "b":
-            raise self.table.refusal("got true and false, expected names or whole numbers", self.plan.at[role])
-        if column.cells.dtype.kind == "f":
-            bad = not_whole(column.cells) & ~np.isnan(column.cells)
-            self.bad(bad, role, "no name", "a name or a whole number that a float can hold")
 
     def read_choice(self, names: Coding) -> None:
         """Read which option was chosen, by position: of two, the nearer one."""
