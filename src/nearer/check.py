@@ -98,10 +98,8 @@ class CheckResult:
                 f"relative places are arbitrary; apart from the largest: {apart}."
             )
         if self.too_few:
-            many, dimensions = (
-                counted(len(self.too_few), "object occurs", "objects occur"),
-                counted(need - 1, "dimension"),
-            )
+            many = counted(len(self.too_few), "object occurs", "objects occur")
+            dimensions = counted(need - 1, "dimension")
             shown = (f"{name} ({count})" for name, count in self.too_few.items())
             found.append(f"{many} in fewer than {need} questions, too few for {dimensions}: {listed(shown)}.")
         if doubtful := [person for person in self.participants or () if person.suspicious]:

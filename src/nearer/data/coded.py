@@ -167,7 +167,7 @@ def is_text(kind: Any) -> bool:
 
 
 def _text_column(chunked: Any) -> Column:
-    """Encode chunks of text: blank cells are empty, and one name is one name however its accents are written (NFC)."""
+    """Encode chunks of text, in Unicode NFC: one name is one name however its accents are written; blank is empty."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -177,9 +177,11 @@ def _text_column(chunked: Any) -> Column:
     chunked = chunked.cast(pa.dictionary(pa.int32(), pa.string()))
     joined = chunked.chunk(0) if chunked.num_chunks == 1 else chunked.unify_dictionaries().combine_chunks()
     joined.dictionary.validate(full=True)  # that text is UTF-8
-    if (held := pc.index(pc.match_substring(joined.dictionary, "\0"), True).as_py()) >= 0:
-        raise TypeError(f"{shown(joined.dictionary[held].as_py())} is not text (holds a NUL)")  # NumPy would cut it off
-    return Column(joined.indices.fill_null(-1).to_numpy(), pc.utf8_normalize(joined.dictionary, "NFC")).without([""])
+    held = pc.index(pc.match_substring(joined.dictionary, "\0"), True).as_py()
+    if held >= 0:  # NumPy would cut it off at the end of a name
+        raise TypeError(f"{shown(joined.dictionary[held].as_py())} is not text (holds a NUL)")
+    texts = pc.utf8_normalize(joined.dictionary, "NFC")
+    return Column(joined.indices.fill_null(-1).to_numpy(), texts).without([""])
 
 
 def column_of(cells: Any) -> Column:

@@ -51,7 +51,7 @@ def degenerate(rows: np.ndarray, kind: str) -> np.ndarray:
 
 def check_rows(values: Any, what: str, n_objects: int | None = None, on_degenerate: str = "raise") -> np.ndarray:
     """Check rows (N, width) of object numbers: int32, C-contiguous; copied unless read-only."""
-    if on_degenerate not in ("raise", "drop"):
+    if not isinstance(on_degenerate, str) or on_degenerate not in ("raise", "drop"):
         raise ValueError(f"on_degenerate: got {on_degenerate!r}, expected 'raise' or 'drop'")
     name, rows = _SHAPES[what][0], _as_matrix(values, *_SHAPES[what])
     limit = INDEX_LIMIT if n_objects is None else n_objects
@@ -63,10 +63,11 @@ def check_rows(values: Any, what: str, n_objects: int | None = None, on_degenera
         kind = _kind(what, rows)
         why = "a pair of one object, or twice the same pair" if kind == "quadruplets" else "an object occurs twice"
         refuse_rows(degenerate(rows, kind), rows, name, why)
-    if n_objects is None and rows.max() > 100 * rows.size + 10_000:
+    highest = int(rows.max())
+    if n_objects is None and highest > 100 * rows.size + 10_000:
         raise ValueError(
-            f"{name}: the highest object number is {rows.max():,.0f} in {counted(len(rows), 'row')}; a map would have "
-            "a row for every number below it. Give n_objects= if that is meant; if the numbers are names, give a table"
+            f"{name}: the highest object number is {highest:,} in {counted(len(rows), 'row')}; a map would have a "
+            "row for every number below it. Give n_objects= if that is meant; if the numbers are names, give a table"
         )
     as_is = rows.dtype == np.int32 and rows.flags.c_contiguous and _is_constant(rows)
     index = rows if as_is else np.array(rows, np.int32, order="C")

@@ -19,7 +19,8 @@ Distance = Callable[[np.ndarray, np.ndarray], np.ndarray]  # from the ends i, j 
 
 
 def _made(index: np.ndarray, n_objects: int, labels: Any, dropped: dict[str, int] | None = None) -> Parts:
-    kind, labels = "triplets" if index.shape[1] == 3 else "quadruplets", check_objects(n_objects, labels)[1]
+    kind = "triplets" if index.shape[1] == 3 else "quadruplets"
+    labels = check_objects(n_objects, labels)[1]
     return Parts(index, n_objects, Answers(kind, len(index)), labels=labels, dropped=dropped or {})
 
 

@@ -260,7 +260,8 @@ class _Rows:
         if both.any():
             row = int(np.argmax(both))
             why = f"{shown(answer.cell(row))} is the name of an option's column and of another option of this row"
-            declared, roles = self.plan.declared.declared(), {one: one for one in form.objects} | {"near": role}
+            declared = self.plan.declared.declared()
+            roles = {one: one for one in form.objects} | {"near": role}
             columns = declared.pop("columns", {}) | {
                 one: self.table.names[self.plan.at[of]] for one, of in roles.items()
             }
