@@ -101,7 +101,7 @@ def check_number(value: Any, name: str, *, zero: bool = False, allow_none: bool 
     """Refuse what is not a finite number above 0; zero and None may be fine as well."""
     if value is None and allow_none:
         return
-    if not is_number(value) or not np.isfinite(value) or value < 0 or (value == 0 and not zero):
+    if not is_number(value) or not 0 <= value < np.inf or (value == 0 and not zero):
         kind = "a number >= 0" if zero else "a positive number"
         raise ValueError(f"{name}: got {value!r}, expected {kind}{' or None' if allow_none else ''}")
 
