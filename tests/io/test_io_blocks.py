@@ -161,6 +161,19 @@ def test_rows_left_out_are_counted_placed_and_warned_of(tmp_path):
     assert source.n_comparisons == 998
 
 
+def test_rows_that_no_layout_selects_count_once(tmp_path):
+    columns = dict(zip(("anchor", "a", "b"), T.T)) | {
+        "answer": T[:, 1],
+        "task": ["near", "far", "practice", "near"] * 250,
+    }
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=33)
+    layouts = [Layout(where={"task": task}) for task in ("near", "far")]
+    with pytest.warns(InputWarning, match="250 rows dropped"):
+        source = open_blocks(tmp_path / "t.parquet", layouts)
+    assert source.n_comparisons == 750
+    assert sum(count for count, _ in source.dropped.values()) == 250
+
+
 def test_refusals(tmp_path):
     np.save(tmp_path / "n.npy", T)
     with pytest.raises(FileFormatError, match="object number 39"):

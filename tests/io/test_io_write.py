@@ -170,7 +170,7 @@ def test_refuses_to_write(tmp_path):
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     # blanks that begin every cell of a column are taken for padding
-    names=st.lists(label.filter(lambda name: name[0] != " "), min_size=1, max_size=6, unique=True),
+    names=st.lists(composed.filter(lambda name: name[0] != " "), min_size=1, max_size=6, unique=True),
     numbers=st.lists(st.floats(allow_infinity=False), min_size=18, max_size=18),
 )
 def test_embedding_round_trip(tmp_path, names, numbers):

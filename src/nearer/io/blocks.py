@@ -20,7 +20,7 @@ from nearer.data.validate import check_objects
 from nearer.io.arrays import open_numpy
 from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.parquet import RowGroups, look_into, open_row_groups, parquet_files
-from nearer.io.read import as_layouts, nothing_left, warn_dropped
+from nearer.io.read import as_layouts, dropped_by_all, nothing_left, warn_dropped
 from nearer.tables.decode import Decoded, Dropped, Objects, decode, join_dropped, number_objects, unused_columns
 from nearer.tables.layout import OPTIONAL
 from nearer.tables.resolve import Plan, resolve
@@ -64,13 +64,15 @@ def plan_blocks(first: Table, layout: Any = None) -> list[Plan]:
 
 
 def count_block(table: Table, plans: Sequence[Plan]) -> Counts:
-    return reduce(Counts.join, (_counts(decode(table, plan, table.read(plan.positions)), plan) for plan in plans))
+    found = [decode(table, plan, table.read(plan.positions)) for plan in plans]
+    rows_left_out = Counts(dropped=dropped_by_all(table, found, plans))
+    return reduce(Counts.join, map(_counts, found, plans), rows_left_out)
 
 
 def _counts(found: Decoded, plan: Plan) -> Counts:
     made = Comparisons.from_parts(found.parts())
     checks = made.answers.n_checks
-    dropped = join_dropped(found.dropped, {reason: (count, "") for reason, count in made.dropped.items()})
+    dropped: Dropped = {reason: (count, "") for reason, count in made.dropped.items()}
     if not len(made):
         return Counts(names=found.names, n_checks=checks, dropped=dropped)
     seen = Coding(found.names.values.take(np.flatnonzero(made.seen)))

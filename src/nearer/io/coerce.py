@@ -23,13 +23,13 @@ logger = logging.getLogger(__name__)
 
 def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: int | None = None) -> Comparisons:
     """Comparisons from Comparisons, an array, a table or a file; y are answers, weights multiply those of X."""
+    n_objects = check_objects(n_objects, None)[0]
     if not isinstance(X, Comparisons):
         if is_named(X):
             return _read(X, y, sample_weight, n_objects)
         if y is not None:
             return Comparisons.from_answers(X, y, n_objects=n_objects, weights=sample_weight)
         return Comparisons(X, n_objects=n_objects, weights=sample_weight)
-    n_objects = check_objects(n_objects, None)[0]
     if n_objects is not None and n_objects != X.n_objects:
         if n_objects < X.n_objects or X.labels is not None:
             raise ValueError(f"n_objects: got {n_objects:,}, but the comparisons are over {X.n_objects:,} objects")

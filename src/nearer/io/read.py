@@ -268,7 +268,7 @@ def read_table(
 ) -> ReadResult:
     plans = [resolve(table, layout) for layout in layouts or (None,)]
     found = [decode(table, plan, table.read(plan.positions)) for plan in plans]
-    dropped = found[0].dropped if len(found) == 1 else _dropped_by_all(table, found, plans)
+    dropped = dropped_by_all(table, found, plans)
     if not any(len(one.names) for one in found):
         raise FileFormatError(f"{table.name}: {nothing_left(dropped)}")
     objects = number_objects([one.names for one in found], table, plans[0].layout, labels, n_objects)
@@ -301,8 +301,10 @@ def _numbered(decoded: Decoded, objects: Objects) -> Decoded:
     return replace(decoded, asked=replace(decoded.asked, rows=objects.numbered(rows)))
 
 
-def _dropped_by_all(table: Table, found: Sequence[Decoded], plans: Sequence[Plan]) -> Dropped:
-    """Rows left out by several layouts, which must not select the same row; those that none selects count once."""
+def dropped_by_all(table: Table, found: Sequence[Decoded], plans: Sequence[Plan]) -> Dropped:
+    """Rows that are left out; several layouts must not select the same row, and rows that none selects count once."""
+    if len(found) == 1:
+        return found[0].dropped
     where, n_rows = "not selected (where)", found[0].n_rows
     left = n_rows - sum(n_rows - one.dropped.get(where, (0, ""))[0] for one in found)
     if left < 0 or not all(plan.where for plan in plans):
