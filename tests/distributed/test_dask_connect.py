@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import dask
 import pytest
-from processes import Processes
+from processes import running
 
 from nearer import OrdinalEmbedding
 from nearer.distributed import ClusterError, connect
@@ -47,18 +47,14 @@ def test_nobody_there():
 
 
 def test_no_workers(tmp_path):
-    processes = Processes(tmp_path, n_workers=0)
-    try:
-        with processes.client() as client:
-            address = client.scheduler.address
-            message = r"has 0 workers after 0.5 s.*dask worker tcp://"
-            with pytest.raises(ClusterError, match=message), connect(address, timeout=0.5):
-                pass
-            lost = pytest.raises(ClusterError, match=r"all workers are lost, none came back in 0 s")
-            with dask.config.set({"nearer.worker-timeout": 0.3}), lost:
-                Engine(client)
-    finally:
-        processes.stop()
+    with running(tmp_path, n_workers=0) as processes, processes.client() as client:
+        address = client.scheduler.address
+        message = r"has 0 workers after 0.5 s.*dask worker tcp://"
+        with pytest.raises(ClusterError, match=message), connect(address, timeout=0.5):
+            pass
+        lost = pytest.raises(ClusterError, match=r"all workers are lost, none came back in 0 s")
+        with dask.config.set({"nearer.worker-timeout": 0.3}), lost:
+            Engine(client)
 
 
 def test_no_client():
@@ -68,10 +64,10 @@ def test_no_client():
         Engine(SimpleNamespace(asynchronous=True))
 
 
-def test_versions_must_agree(client, monkeypatch):
+def test_versions_must_agree(client_of_processes, monkeypatch):
     monkeypatch.setattr("nearer.__version__", "99.0")
     with pytest.raises(ClusterError, match=r"worker tcp://.* has nearer .*, this side has 99.0"):
-        Engine(client)
+        Engine(client_of_processes)
 
 
 def test_without_dask(monkeypatch):

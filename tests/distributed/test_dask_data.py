@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import dask
@@ -20,12 +21,6 @@ from nearer.io import FileFormatError, write_comparisons
 from nearer.objective import LocalObjective
 from problems import random_problem
 
-
-@pytest.fixture(scope="module")
-def client(client_here):
-    return client_here
-
-
 WORDS = np.array([f"w{7 * k % 12:02d}" for k in range(12)])  # not in alphabetical order
 
 
@@ -42,17 +37,15 @@ def test_parquet(client, parquet, problem, labels, hold):
     assert (remote.n_objects, remote.n_comparisons, remote.data.n_columns) == (12, 400, 3)
     order = np.arange(12) if labels is None else np.argsort(labels)
     np.testing.assert_array_equal(remote.data.labels, None if labels is None else labels[order])
-    value, gradient = remote.value_and_gradient(problem.X[order])
-    expected, expected_gradient = problem.objective.value_and_gradient(problem.X)
-    assert value == pytest.approx(expected, rel=1e-12)
-    np.testing.assert_allclose(gradient, expected_gradient[order], atol=1e-14)
+    gradient = remote.value_and_gradient(problem.X[order])[1]
+    np.testing.assert_allclose(gradient, problem.objective.value_and_gradient(problem.X)[1][order], atol=1e-14)
 
 
-def test_parquet_through_fsspec(client, parquet, problem):
-    path = parquet(problem.objective.comparisons)
-    for url in (f"file://{path}", f"file://{path.rpartition('/')[0]}"):
-        remote = DaskObjective(url, "tste", 3, client=client, hold=False)
-        assert remote.value(problem.X) == pytest.approx(problem.objective.value(problem.X), rel=1e-12)
+@pytest.mark.parametrize("url", ["file://{}/*.parquet", "file://{}"])
+def test_parquet_through_fsspec(client, parquet, problem, url):
+    folder = os.path.dirname(parquet(problem.objective.comparisons))
+    remote = DaskObjective(url.format(folder), "tste", 3, client=client)
+    assert remote.value(problem.X) == pytest.approx(problem.objective.value(problem.X), rel=1e-12)
 
 
 def test_own_files_keep_labels_and_number_of_objects(client, tmp_path):
@@ -121,11 +114,10 @@ def test_answers_and_labels_read_by_workers(client, tmp_path):
         open_data(tmp_path / "a.parquet", client)
     table["answer"] = ["left", "right", "right"]
     pq.write_table(pa.table(table), tmp_path / "b.parquet", row_group_size=1)
-    data = open_data(tmp_path / "b.parquet", client)
     X = np.array([[0.0], [1.0], [3.0]])
+    remote = DaskObjective(tmp_path / "b.parquet", "ste", 1, client=client)
     expected = LocalObjective(Comparisons([[0, 1, 2], [1, 0, 2], [2, 1, 0]]), "ste", 1).value(X)
-    assert data.labels.tolist() == ["a", "b", "c"]
-    assert DaskObjective(data, "ste", 1).value(X) == pytest.approx(expected, rel=1e-12)
+    assert remote.value(X) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_layout_next_to_the_file_is_used(client, tmp_path):
@@ -152,16 +144,14 @@ def test_answers_of_several_rows_stay_in_one_shard(client):
 
 
 def test_all_weight_in_one_piece(client, parquet):
-    base = random_problem("ste", n=8, size=300).objective.comparisons
-    weights = np.zeros(300)
-    weights[250:] = 1.0
-    weighted = Comparisons(base.index, n_objects=8, weights=weights)
-    only = Comparisons(base.index[250:], n_objects=8)
+    index = random_problem("ste", n=8, size=300).objective.comparisons.index
+    path = parquet(Comparisons(index, n_objects=8, weights=np.repeat([0.0, 1.0], [250, 50])))
     X = np.random.default_rng(0).normal(size=(8, 3))
-    expected = LocalObjective(only, "ste", 3).value(X)
+    expected = LocalObjective(Comparisons(index[250:], n_objects=8), "ste", 3).value(X)
     for hold in (True, False):
-        remote = DaskObjective(parquet(weighted, folder=f"{hold}"), "ste", 3, client=client, hold=hold, n_shards=3)
+        remote = DaskObjective(path, "ste", 3, client=client, hold=hold, n_shards=1)
         assert remote.value(X) == pytest.approx(expected, rel=1e-12)
+        assert np.isfinite(remote.subset(250, np.random.default_rng(0)).value(X))
         taken = remote.snapshot(X)
         assert np.isfinite(remote.svrg_pass(taken.X, taken, 1e-3, 50, 0)).all()
 
@@ -183,16 +173,9 @@ def test_bad_cells_are_refused(client, tmp_path, columns, match):
         open_data(str(tmp_path / "a.parquet"), client)
 
 
-@pytest.mark.parametrize(
-    ("path", "match"),
-    [
-        ("{0}/*.parquet", r"\*.parquet: no such file"),
-        ("file://{0}/*.parquet", r"\*.parquet: no such file"),
-        ("nowhere://x/*.parquet", "nowhere://x/.*cannot be listed"),
-    ],
-)
-def test_missing_files_are_refused(client, tmp_path, path, match):
-    with pytest.raises(FileFormatError, match=match):
+@pytest.mark.parametrize("path", ["{0}/*.parquet", "file://{0}/*.parquet", "nowhere://x/*.parquet"])
+def test_missing_files_are_refused(client, tmp_path, path):
+    with pytest.raises(FileFormatError, match=r"\*.parquet: (no such file|cannot be listed)"):
         open_data(path.format(tmp_path), client)
 
 
@@ -204,22 +187,18 @@ def test_damaged_files_are_refused(client, parquet, problem):
         file.write_bytes(damaged)
         with pytest.raises(FileFormatError, match=r"part-2.parquet: cannot be read as Parquet"):
             open_data(path, client)
-
-
-def test_files_with_other_columns_are_refused(client, parquet, problem):
-    path = parquet(problem.objective.comparisons)
-    pq.write_table(pa.table({name: [0] for name in TRIPLETS}), path.replace("*", "part-9"))
-    with pytest.raises(FileFormatError, match=r"part-9.parquet: got the columns"):
+    pq.write_table(pa.table({name: [0] for name in TRIPLETS}), file)
+    with pytest.raises(FileFormatError, match=r"part-2.parquet: got the columns"):
         open_data(path, client)
 
 
 def test_an_attention_check_gives_no_comparison(client, tmp_path):
-    table = pa.table({"anchor": [0, 1, 0], "near": [1, 1, 2], "far": [2, 2, 1]})
-    pq.write_table(table, tmp_path / "a.parquet", row_group_size=1)
+    rows = np.array([[0, 1, 2], [1, 1, 2], [0, 2, 1]])
+    pq.write_table(pa.table(list(rows.T), names=TRIPLETS), tmp_path / "a.parquet", row_group_size=1)
     data = open_data(str(tmp_path / "a.parquet"), client)
     assert (data.n_comparisons, data.n_objects) == (2, 3)
     with pytest.raises(ValueError, match=r"partition 0 of .* row 1"):
-        open_data(da.from_array(np.column_stack(list(table.to_pydict().values()))), client)
+        open_data(da.from_array(rows), client)
 
 
 X = da.ones((10, 3), chunks=(5, 3), dtype=int)

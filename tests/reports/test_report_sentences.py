@@ -13,25 +13,10 @@ from hypothesis import strategies as st
 from nearer import Comparisons
 from nearer.metrics import worst_comparisons
 from nearer.metrics.agreement import noise_ceiling
-from nearer.reports.sentences import (
-    ceiling_text,
-    data_sentence,
-    dimension_lines,
-    dimensions_sentence,
-    distances_sentence,
-    few_answers_sentence,
-    fit_sentences,
-    headline,
-    interval,
-    people_sentences,
-    percent,
-    points,
-    preferred_dimension,
-    score_lines,
-    scores_line,
-    violations_sentence,
-)
-from nearer.selection import DimensionSelection, Evaluation
+from nearer.reports import sentences
+from nearer.selection import Evaluation
+from nearer.selection.dimension import selection_of
+from nearer.selection.evaluate import MapScore
 
 
 def held_out(accuracy, half=0.02, **more):
@@ -77,7 +62,7 @@ FEW = held_out(0.8, ceiling=0.88, ceiling_low=0.84, ceiling_questions=3)
     ],
 )
 def test_scores_and_what_is_said_of_them(scores, preferred, said):
-    found = fit_sentences(scores, preferred)
+    found = sentences.fit_sentences(scores, preferred)
     assert len(found) == len(said)
     for sentence, part in zip(found, said):
         assert part in sentence
@@ -94,7 +79,7 @@ def test_the_dimension_preferred(shown, chosen, gain, preferred):
     accuracy = dict.fromkeys(range(1, 8), 0.8)
     if chosen != shown and chosen is not None:
         accuracy[chosen] += gain
-    assert preferred_dimension(shown, chosen, accuracy) == preferred
+    assert sentences.preferred_dimension(shown, chosen, accuracy) == preferred
 
 
 fraction = st.floats(0, 1)
@@ -113,9 +98,9 @@ def some_scores(draw):
 
 @given(some_scores(), st.sampled_from([None, "this", "fewer", "another"]))
 def test_no_sentence_contradicts_another(scores, preferred):
-    sentences = [headline(scores), *fit_sentences(scores, preferred)]
-    text = " ".join(sentences)
-    assert len(set(sentences)) == len(sentences)
+    said = [sentences.headline(scores), *sentences.fit_sentences(scores, preferred)]
+    text = " ".join(said)
+    assert len(set(said)) == len(said)
     # One verdict at most, and none that the figures deny.
     verdicts = (GOOD, "short of that", "to be explained", "can do better", "poor local minimum")
     assert sum(verdict in text for verdict in verdicts) <= 1
@@ -147,7 +132,7 @@ def test_no_sentence_contradicts_another(scores, preferred):
     ],
 )
 def test_a_choice_that_the_chart_does_not_show_is_explained(chosen, shown, accuracy, end):
-    assert dimensions_sentence(chosen, shown, accuracy).endswith(end)
+    assert sentences.dimensions_sentence(chosen, shown, accuracy).endswith(end)
 
 
 def test_the_bound_of_the_ceiling_holds():
@@ -168,7 +153,7 @@ def test_the_bound_of_the_ceiling_holds():
 def test_a_part_of_a_cross_validation_is_told_as_a_part():
     nan = np.nan
     table = np.array([[[0.8, 0.9, nan], [0.7, nan, nan], [nan] * 3]] * 2)
-    lines = dimension_lines(selection_of(np.array([1, 2, 3]), table)).splitlines()
+    lines = sentences.dimension_lines(selection_of(np.array([1, 2, 3]), table)).splitlines()
     assert [line.split(maxsplit=1)[1] for line in lines[1:4]] == [
         "75.0 % ± 5.0   (2 of 3 folds)", "90.0 %   (1 of 3 folds)", "unknown   (0 of 3 folds)",
     ]  # fmt: skip
@@ -182,30 +167,30 @@ CHECK = {"n_answers": 9300.0, "n_questions": 1, "n_objects": 40, "participants":
 @pytest.mark.parametrize(
     ("sentence", "said"),
     [
-        (percent(0.9124), "91.2 %"),
-        (percent(1.0), "100 %"),
-        (percent(0.99999), "over 99.9 %"),
-        (percent(0.0001), "under 0.1 %"),
-        (interval(0.881, 0.93), "88.1 to 93.0 %"),
-        (points(0.001), "less than 1 point"),
-        (points(0.012), "1 point"),
+        (sentences.percent(0.9124), "91.2 %"),
+        (sentences.percent(1.0), "100 %"),
+        (sentences.percent(0.99999), "over 99.9 %"),
+        (sentences.percent(0.0001), "under 0.1 %"),
+        (sentences.interval(0.881, 0.93), "88.1 to 93.0 %"),
+        (sentences.points(0.001), "less than 1 point"),
+        (sentences.points(0.012), "1 point"),
         (
-            headline(held_out(0.91, training=0.95, ceiling=0.94)),
+            sentences.headline(held_out(0.91, training=0.95, ceiling=0.94)),
             "91.0 % of answers it has not seen; where a",
         ),
-        (headline(held_out(0.86, training=0.694)), "69.4 % of the answers it was made from"),
-        (ceiling_text(FEW), "84.0 to 88.0 %"),
-        (few_answers_sentence(1, 2), "1 object that is in fewer than 3 questions"),
-        (violations_sentence(CONTRADICTED), "1 of 2 answers, 25.0 % by weight."),
-        (violations_sentence(replace(CONTRADICTED, n_unplaced=1.0)), " 1 more concerns objects without"),
-        (data_sentence(CHECK), "9,300 answers to 1 question about 40 objects, by 1 participant"),
-        (distances_sentence(2.0, 1.0, 4.0), "2 times as far (50 against 25 % of"),
-        (distances_sentence(1.0, 0.0, 4.0), "much farther (25 against 0 %"),
-        (distances_sentence(0.0, 0.0, 0.0), "equally far (0 against 0 %"),
-        (scores_line(OVERFIT), "95.0 % of the answers satisfied; 85.0 % of held-out answers (5-fold"),
-        (score_lines(MapScore(0.875, 3, 2, 1600.0, 1400.0, True)), "1,400 of 1,600 answers, the votes on 3"),
-        (score_lines(MapScore(0.75, 3, 2, 2.0, 1.5, False)), "1.5 of 2.0 by weight, 2 of 3 comparisons"),
-        (score_lines(MapScore(1.0, 3, 3, None, None, None, "ste", 0.25, 0.03)), "log-loss 0.2500"),
+        (sentences.headline(held_out(0.86, training=0.694)), "69.4 % of the answers it was made from"),
+        (sentences.ceiling_text(FEW), "84.0 to 88.0 %"),
+        (sentences.few_answers_sentence(1, 2), "1 object that is in fewer than 3 questions"),
+        (sentences.violations_sentence(CONTRADICTED), "1 of 2 answers, 25.0 % by weight."),
+        (sentences.violations_sentence(replace(CONTRADICTED, n_unplaced=1.0)), " 1 more concerns objects without"),
+        (sentences.data_sentence(CHECK), "9,300 answers to 1 question about 40 objects, by 1 participant"),
+        (sentences.distances_sentence(2.0, 1.0, 4.0), "2 times as far (50 against 25 % of"),
+        (sentences.distances_sentence(1.0, 0.0, 4.0), "much farther (25 against 0 %"),
+        (sentences.distances_sentence(0.0, 0.0, 0.0), "equally far (0 against 0 %"),
+        (sentences.scores_line(OVERFIT), "95.0 % of the answers satisfied; 85.0 % of held-out answers (5-fold"),
+        (sentences.score_lines(MapScore(0.875, 3, 2, 1600.0, 1400.0, True)), "1,400 of 1,600 answers, the votes on 3"),
+        (sentences.score_lines(MapScore(0.75, 3, 2, 2.0, 1.5, False)), "1.5 of 2.0 by weight, 2 of 3 comparisons"),
+        (sentences.score_lines(MapScore(1.0, 3, 3, None, None, None, "ste", 0.25, 0.03)), "log-loss 0.2500"),
     ],
 )
 def test_figures_become_sentences(sentence, said):
@@ -217,11 +202,11 @@ def test_people_sentences():
         "participant": ["a", "b", "c"], "answers": [40, 60, 50], "agreement": [0.5, 0.9, float("nan")],
         "p_chance": [0.4, 0.001, None],
     }  # fmt: skip
-    answers, _, agreement, guessing = people_sentences(people)
+    answers, _, agreement, guessing = sentences.people_sentences(people)
     assert "3 people gave 40 to 60 answers" in answers
     assert "90.0 % of answers (median; 50.0 % to 90.0 %)" in agreement
     assert guessing.startswith("2 people")
-    answers, guessing = people_sentences(
+    answers, guessing = sentences.people_sentences(
         people | {"answers": [40] * 3, "agreement": [None] * 3, "p_chance": [0.01] * 3}
     )
     assert "gave 40 answers" in answers

@@ -96,8 +96,9 @@ def adagrad(loaded: Loaded, X: np.ndarray, memory: np.ndarray, share: float, ste
 
 
 def sample(loaded: Loaded, size: int, seed: int) -> Comparisons:
-    """Random comparisons of a shard."""
-    return loaded.objective.subset(size, np.random.default_rng(seed)).comparisons
+    """Random comparisons of a shard; pieces without weight are not there."""
+    objective = loaded.objective
+    return objective.subset(min(size, objective.n_comparisons), np.random.default_rng(seed)).comparisons
 
 
 # ---- on this machine -------------------------------------------------------------------------------------------------
