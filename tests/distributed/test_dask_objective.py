@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
 from contracts import assert_follows, assert_same_objective
-from nearer.distributed import DaskObjective
-from nearer.distributed.dask_objective import plan_steps, split
+from nearer.distributed import DaskObjective, open_data
+from nearer.distributed.dask_objective import Loaded, evaluate, plan_steps, split
 from nearer.objective import LocalObjective, Objective, Snapshot
 from nearer.solvers import get_solver
 from oracles import LOSSES
@@ -23,6 +25,17 @@ def test_equals_local(client, loss, form):
         remote = DaskObjective(local.comparisons, loss, 3, client=client, n_shards=n_shards)
         assert remote.n_shards == n_shards
         assert_same_objective(remote, local, X)
+
+
+@pytest.mark.parametrize("hold", [True, False])
+def test_shards_can_move_to_other_workers(client, parquet, hold):
+    problem = random_problem("tste", "weighted triplets", n=12, d=3, size=900)
+    data = open_data(parquet(problem.objective.comparisons), client, n_shards=2)
+    shard = data.shards[1]
+    loaded = Loaded(shard.pieces, shard, data.plan, problem.objective.loss, (12, 3), hold)
+    moved = pickle.loads(pickle.dumps(loaded))
+    for found, expected in zip(evaluate(moved, problem.X, "snapshot"), evaluate(loaded, problem.X, "snapshot")):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_signatures_are_those_of_the_protocols():

@@ -36,6 +36,7 @@ class Loaded:
 
     def __init__(self, pieces: list[Any], shard: Shard, plan: BlockPlan | None, loss: Loss, shape: tuple, hold: bool):
         self.shard = replace(shard, pieces=pieces, plan=plan)
+        self._given = loss, shape, hold
         n_objects, n_components = shape
         # One thread: Dask runs as many tasks as a worker has threads.
         self.objective: LocalObjective | StreamedObjective
@@ -43,7 +44,7 @@ class Loaded:
             read = list(self.shard.blocks())
             comparisons = read[0] if len(read) == 1 else Comparisons.concat(read)
             self.objective = LocalObjective(comparisons, loss, n_components, n_jobs=1)
-            self.shard.pieces = []
+            self.shard = replace(shard, pieces=[comparisons])
         else:
             self.objective = StreamedObjective(self.shard, loss, n_components, n_objects, n_jobs=1)
         self._taken: Snapshot | None = None
@@ -57,7 +58,10 @@ class Loaded:
 
     def __sizeof__(self) -> int:
         """For Dask, which spills and moves data by their size."""
-        return 1024 if self.shard.pieces else self.shard.n_comparisons * row_bytes(self.shard.n_columns)
+        return self.shard.n_comparisons * row_bytes(self.shard.n_columns) if self._given[-1] else 1024
+
+    def __reduce__(self) -> tuple:
+        return Loaded, (self.shard.pieces, self.shard, self.shard.plan, *self._given)
 
 
 def evaluate(loaded: Loaded, X: np.ndarray, what: str) -> Part:
