@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ class Report:
     command: str = ""  # that repeats the result
     labels: Sequence | np.ndarray | None = None  # (n_objects,)
     groups: Sequence | np.ndarray | None = None  # (n_objects,); None, NaN, "" for no group
-    covariances: np.ndarray | None = None  # of the positions (n_objects, n_components, n_components); NaN: unknown
+    covariances: Any = None  # of the positions (n_objects, n_components, n_components); NaN: unknown
     evaluation: Evaluation = field(default_factory=Evaluation)  # its single figures are shown
     history: Mapping[str, Any] | None = None  # columns objective, step_size, ...: one entry per epoch
     dimensions: Mapping[str, Any] | None = None  # columns n_components, accuracy, perhaps standard_error
@@ -65,10 +65,7 @@ class Report:
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> dict[str, Any]:
         """The fields that `to_dict` gave, read back from JSON; unknown ones are left out."""
-        known = {name: values[name] for name in _KEPT if values.get(name) is not None}
-        if "covariances" in known:
-            known["covariances"] = np.array(known["covariances"], dtype=float)
-        return known
+        return {name: values[name] for name in _KEPT if values.get(name) is not None}
 
     def html(self) -> str:
         """The whole page as text."""
@@ -156,10 +153,9 @@ def _facts(model: OrdinalEmbedding, found: Evaluation) -> dict[str, Any]:
     """Loss, solver and outcome of a fit, for the end of the report."""
     facts: dict[str, Any] = {}
     if hasattr(model, "loss_"):
-        params = [f"{item.name}={getattr(model.loss_, item.name):g}" for item in fields(model.loss_)]
-        facts["Loss"] = model.loss_.name + (f" ({', '.join(params)})" if params else "")
-    solver = getattr(model.solver, "name", model.solver)
-    facts |= {"Solver": solver, "Starts": model.n_init, "Seed": model.random_state}
+        facts["Loss"] = " ".join([model.loss_.name, *(f"{name}={v:g}" for name, v in vars(model.loss_).items())])
+    facts["Solver"] = getattr(model.solver, "name", model.solver)
+    facts |= {"Starts": model.n_init, "Seed": model.random_state}
     if hasattr(model, "result_"):
         facts |= {"Outcome": model.result_.message, "Epochs": model.result_.n_iter}
         facts["Gradients of single comparisons"] = f"{model.result_.n_gradients:,}"

@@ -99,9 +99,9 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
         codes, names, other = merge_small_groups(*group_codes(report.groups, n_objects))
         values["groups"] = {"codes": codes.tolist(), "names": names, "other": other}
     if report.covariances is not None:
-        decimals = decimals_of(report.covariances, 5)
-        upper = zip(*np.triu_indices(n_components))
-        values["cov"] = [_numbers(report.covariances[:, a, b], decimals) for a, b in upper]
+        covariances = np.array(report.covariances, dtype=float)
+        decimals, upper = decimals_of(covariances, 5), zip(*np.triu_indices(n_components))
+        values["cov"] = [_numbers(covariances[:, a, b], decimals) for a, b in upper]
     if report.images is not None:
         values["thumbs"], missing = load_thumbnails(report.images, given)
         notes += missing
@@ -267,8 +267,7 @@ def _learning(_report: Report, _curve: Mapping[str, Any]) -> str:
 
 
 def _convergence(report: Report, history: Mapping[str, Any]) -> str:
-    objective = [value for value in history["objective"] if value is not None]
-    label = f"Objective from {objective[0]:.4g} to {objective[-1]:.4g}" if objective else "Objective"
+    label = f"Objective from {history['objective'][0]:.4g} to {history['objective'][-1]:.4g}"
     body = f"<p>{sentences.CONVERGENCE}</p>{_chart('chart-objective', label)}"
     if "step_size" in history:
         steps = _chart("chart-steps", "Step size by epoch")

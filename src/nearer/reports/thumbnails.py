@@ -8,6 +8,7 @@ import os
 import unicodedata
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from nearer.data.messages import listed
@@ -18,6 +19,7 @@ _FORMATS = ("PNG", "JPEG", "GIF", "WEBP")  # some of Pillow's other readers star
 _MAX_PIXELS = 50_000_000
 _MAX_BYTES = 12_000_000  # of all together
 _SIDE = 96
+_name = partial(unicodedata.normalize, "NFC")
 
 
 def load_thumbnails(folder: str | os.PathLike, labels: Sequence[object]) -> tuple[dict[int, str], list[str]]:
@@ -59,10 +61,6 @@ def load_thumbnails(folder: str | os.PathLike, labels: Sequence[object]) -> tupl
     if missing:
         warnings.warn(f"images: {str(root)!r}: {' '.join(notes)}", InputWarning, stacklevel=2)
     return uris, notes
-
-
-def _name(text: str) -> str:
-    return unicodedata.normalize("NFC", text)
 
 
 def _data_uri(path: Path) -> str:
