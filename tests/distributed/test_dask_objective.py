@@ -175,5 +175,3 @@ def test_large_points_are_broadcast(client, monkeypatch):
     problem = random_problem("tste", size=300)
     remote = DaskObjective(problem.objective.comparisons, "tste", 3, client=client)
     assert_same_objective(remote, problem.objective, problem.X)
-    taken = remote.snapshot(problem.X)
-    assert np.isfinite(remote.svrg_pass(taken.X, taken, 1e-3, 100, 0)).all()

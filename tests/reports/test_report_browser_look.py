@@ -21,8 +21,7 @@ def everything(title, n, **more):
     """A report with every section."""
     return Report(
         title, spread(n, 2), labels=[f"object number {i}" for i in range(n)], groups=[f"g{i % 9}" for i in range(n)],
-        evaluation=Evaluation(0.93, 0.91, 0.9, 0.92, 0.95, 0.94, 0.91),
-        history=history(), command="nearer fit " + "a" * 200,
+        evaluation=Evaluation(0.93, 0.91, 0.9, 0.92, 0.95, 0.94, 0.91), history=history(), command="fit " + "a" * 200,
         dimensions={"n_components": [1, 2, 3], "accuracy": [0.7, 0.9, 0.91], "standard_error": [0.01] * 3},
         learning_curve={"n_comparisons": [10, 20, 40], "accuracy": [0.6, 0.7, 0.75], "extrapolated": [0, 0, 1]},
         chosen_dimension=2, **more,
@@ -35,12 +34,14 @@ FIRST_SHEET = (297 - 2 * 14) / 25.4 * 96  # its height in CSS pixels
 @contextlib.contextmanager
 def shown_as(page, **media):
     """The page as it looks in print, or in the dark."""
+    page.js("window.dispatchEvent(new Event(arguments[0]))", "beforeprint" if "media" in media else "none")
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
     try:
         page.settle()
         yield
     finally:
         page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+        page.js("window.dispatchEvent(new Event('afterprint'))")
 
 
 def pictures(folder, names):
@@ -121,12 +122,10 @@ def test_print_shows_every_group(page):
     page.open(Report("groups", spread(n, 2), groups=[f"a group with a longer name {i % 60}" for i in range(n)]))
     hidden = "const l = document.getElementById('legend'); return l.scrollHeight - l.clientHeight"
     assert page.js(hidden) > 0  # on a screen it scrolls
-    page.js("window.dispatchEvent(new Event('beforeprint'))")
     with shown_as(page, media="print"):
         assert page.js(hidden) <= 0
         assert page.js("return document.querySelectorAll('#legend button').length") == 56
         end = page.js("return document.getElementById('legend').getBoundingClientRect().bottom + scrollY")
-    page.js("window.dispatchEvent(new Event('afterprint'))")
     assert end < FIRST_SHEET
 
 
@@ -141,19 +140,19 @@ def test_pictures_that_have_no_room_are_counted(page, tmp_path):
 def test_print_starts_with_the_map_and_takes_four_pages_at_most(page, n):
     rng = np.random.default_rng(0)
     index = np.array([rng.permutation(n)[:3] for _ in range(500)])
-    problems = ["A problem that takes some lines to tell. " * 8] * 3
-    violations, facts = worst_comparisons(spread(n, 2), index), {f"fact {k}": "text " * 12 for k in range(12)}
-    page.open(everything("Print", n, violations=violations, check={"problems": problems}, facts=facts))
+    check, facts = (
+        {"problems": ["A problem that takes some lines. " * 8] * 3},
+        {f"fact {k}": "t " * 24 for k in range(12)},
+    )
+    page.open(everything("Print", n, violations=worst_comparisons(spread(n, 2), index), check=check, facts=facts))
     printed = page.driver.execute_cdp_cmd("Page.printToPDF", {"paperWidth": 8.27, "paperHeight": 11.69})
     assert base64.b64decode(printed["data"]).count(b"/Type /Page\n") <= 4
     # What the page looks like while it is printed: the map is drawn for the paper, and fits on the first sheet.
-    page.js("window.dispatchEvent(new Event('beforeprint'))")
     with shown_as(page, media="print"):
         end, wide, drawn = page.js(
             "const c = document.getElementById('canvas'), b = c.getBoundingClientRect();"
             "return [b.bottom + scrollY, b.width, c.width]"
         )
-    page.js("window.dispatchEvent(new Event('afterprint'))")
     assert end < FIRST_SHEET
     assert wide == pytest.approx(182 / 25.4 * 96, abs=3)
     assert drawn == pytest.approx(wide, abs=2)

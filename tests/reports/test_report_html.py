@@ -94,18 +94,13 @@ def test_nothing_points_outside(full):
     assert {*re.findall(r"https?://[^\s\"']+", full)} == {"http://www.w3.org/2000/svg"}
 
 
-def test_missing_positions_are_null_and_told(X):
-    X[2] = np.nan
-    values, notes = script_data(Report("t", X))
-    assert values["x"][0][2] is None
-    assert notes == ["Without a position, and so not shown: 1 of 10 objects."]
-
-
 @pytest.mark.parametrize(
     ("x", "rounded"), [([1.23456789e-8, -9.87654321e-8], [1.23457e-8, -9.87654e-8]), ([123456.789], [123457.0])]
 )
 def test_rounding_follows_the_scale(x, rounded):
-    assert script_data(Report("t", np.array(x)[:, None]))[0]["x"] == [rounded]
+    values, notes = script_data(Report("t", np.array([*x, np.nan])[:, None]))
+    assert values["x"] == [[*rounded, None]]
+    assert notes == [f"Without a position, and so not shown: 1 of {len(x) + 1} objects."]
 
 
 def test_covariances_are_the_upper_triangle():
@@ -137,16 +132,13 @@ def test_violations_are_sentences(X, rows, said):
     assert re.search(r"[\d.]+ times as far \([\d.]+ against [\d.]+\s% of the map.*s width\)", text)
 
 
-@pytest.mark.parametrize("what", ["labels", "groups"])
-def test_errors_say_what_came(X, what):
-    with pytest.raises(ValueError, match=f"{what}: got 1, expected 10"):
-        Report("t", X, **{what: ["a"]}).html()
-
-
 def test_the_file_is_refused_or_replaced_whole(X, tmp_path):
     path = tmp_path / "report.html"
     with pytest.raises(FileNotFoundError):
         Report("t", X, images=tmp_path / "no").save(path)
+    for what in ("labels", "groups"):
+        with pytest.raises(ValueError, match=f"{what}: got 1, expected 10"):
+            Report("t", X, **{what: ["a"]}).save(path)
     assert Report("one", X).save(path) == path
     first = path.read_text(encoding="utf-8")
     with pytest.raises(FileExistsError):

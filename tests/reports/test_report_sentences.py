@@ -171,13 +171,9 @@ CHECK = {"n_answers": 9300.0, "n_questions": 1, "n_objects": 40, "participants":
         (sentences.percent(1.0), "100 %"),
         (sentences.percent(0.99999), "over 99.9 %"),
         (sentences.percent(0.0001), "under 0.1 %"),
-        (sentences.interval(0.881, 0.93), "88.1 to 93.0 %"),
         (sentences.points(0.001), "less than 1 point"),
         (sentences.points(0.012), "1 point"),
-        (
-            sentences.headline(held_out(0.91, training=0.95, ceiling=0.94)),
-            "91.0 % of answers it has not seen; where a",
-        ),
+        (sentences.headline(held_out(0.91, training=0.95, ceiling=0.94)), "91.0 % of answers it has not seen; "),
         (sentences.headline(held_out(0.86, training=0.694)), "69.4 % of the answers it was made from"),
         (sentences.ceiling_text(FEW), "84.0 to 88.0 %"),
         (sentences.few_answers_sentence(1, 2), "1 object that is in fewer than 3 questions"),
@@ -206,8 +202,7 @@ def test_people_sentences():
     assert "3 people gave 40 to 60 answers" in answers
     assert "90.0 % of answers (median; 50.0 % to 90.0 %)" in agreement
     assert guessing.startswith("2 people")
-    answers, guessing = sentences.people_sentences(
-        people | {"answers": [40] * 3, "agreement": [None] * 3, "p_chance": [0.01] * 3}
-    )
+    people |= {"answers": [40] * 3, "agreement": [None] * 3, "p_chance": [0.01] * 3}
+    answers, guessing = sentences.people_sentences(people)
     assert "gave 40 answers" in answers
     assert guessing.startswith("All")
