@@ -140,11 +140,9 @@ def test_pictures_that_have_no_room_are_counted(page, tmp_path):
 def test_print_starts_with_the_map_and_takes_four_pages_at_most(page, n):
     rng = np.random.default_rng(0)
     index = np.array([rng.permutation(n)[:3] for _ in range(500)])
-    check, facts = (
-        {"problems": ["A problem that takes some lines. " * 8] * 3},
-        {f"fact {k}": "t " * 24 for k in range(12)},
-    )
-    page.open(everything("Print", n, violations=worst_comparisons(spread(n, 2), index), check=check, facts=facts))
+    check = {"problems": ["A problem that takes some lines to tell. " * 8] * 3}
+    violations, facts = worst_comparisons(spread(n, 2), index), {f"fact {k}": "text " * 12 for k in range(12)}
+    page.open(everything("Print", n, violations=violations, check=check, facts=facts))
     printed = page.driver.execute_cdp_cmd("Page.printToPDF", {"paperWidth": 8.27, "paperHeight": 11.69})
     assert base64.b64decode(printed["data"]).count(b"/Type /Page\n") <= 4
     # What the page looks like while it is printed: the map is drawn for the paper, and fits on the first sheet.
