@@ -13,7 +13,6 @@ import numpy as np
 
 from nearer import __version__
 from nearer.data.splits import answers_naming
-from nearer.io.coerce import as_comparisons
 from nearer.io.files import atomic_write, check_ending, refuse_unwritable
 from nearer.metrics import WorstComparisons, worst_comparisons
 from nearer.registry import PAGES
@@ -105,10 +104,9 @@ def write_report(
     if path is not None:
         check_ending(path, PAGES)
         refuse_unwritable(path, force)
-    if comparisons is not None:
-        comparisons = as_comparisons(comparisons)
-    found = evaluate(model, comparisons, **studies)
-    made = describe(model, comparisons, found, title=title, groups=groups, images=images, command=command, facts=facts)
+    answers = answers_about(model, comparisons)
+    found = evaluate(model, answers, **studies)
+    made = describe(model, answers, found, title=title, groups=groups, images=images, command=command, facts=facts)
     if path is not None:
         made.save(path, force=force)
     return made
@@ -159,7 +157,6 @@ def _facts(model: OrdinalEmbedding, found: Evaluation) -> dict[str, Any]:
     if hasattr(model, "result_"):
         facts |= {"Outcome": model.result_.message, "Epochs": model.result_.n_iter}
         facts["Gradients of single comparisons"] = f"{model.result_.n_gradients:,}"
-    if hasattr(model, "objective_"):
         facts["Objective"] = f"{model.objective_:.6g}"
     if getattr(model, "reliability_", None) is not None:
         facts["Weights"] = "by how often each participant seems to guess"

@@ -242,12 +242,10 @@ def people_sentences(people: Mapping[str, Any]) -> list[str]:
         low, high = percent(agreement[0]), percent(agreement[-1])
         text.append(f"They agree with it in {percent(middle)} of answers (median; {low} to {high}).")
     guessing = sum(value is None or not value < SIGNIFICANT for value in people["p_chance"])
-    if guessing:
-        some = counted(guessing, "person", "people")
-        text.append(f"{some} cannot be distinguished from somebody who only guesses. Nobody was left out for that.")
-    else:
-        text.append("All agree with it better than somebody who only guesses.")
-    return text
+    if not guessing:
+        return [*text, "All agree with it better than somebody who only guesses."]
+    some = counted(guessing, "person", "people")
+    return [*text, f"{some} cannot be distinguished from somebody who only guesses. Nobody was left out for that."]
 
 
 def dimensions_sentence(chosen: int | None, shown: int, accuracy: Mapping[int, float]) -> str:
