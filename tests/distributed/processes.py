@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -44,7 +42,7 @@ class Processes:
         """SIGKILL: no goodbye."""
         for process in victims:
             if process.poll() is None:
-                os.kill(process.pid, signal.SIGKILL)
+                process.kill()
                 process.wait()
 
     def logs(self) -> str:
