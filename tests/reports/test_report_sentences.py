@@ -14,9 +14,7 @@ from nearer import Comparisons
 from nearer.metrics import worst_comparisons
 from nearer.metrics.agreement import noise_ceiling
 from nearer.reports import sentences
-from nearer.selection import Evaluation
-from nearer.selection.dimension import selection_of
-from nearer.selection.evaluate import MapScore
+from nearer.selection import DimensionSelection, Evaluation
 
 
 def held_out(accuracy, half=0.02, **more):
@@ -153,7 +151,7 @@ def test_the_bound_of_the_ceiling_holds():
 def test_a_part_of_a_cross_validation_is_told_as_a_part():
     nan = np.nan
     table = np.array([[[0.8, 0.9, nan], [0.7, nan, nan], [nan] * 3]] * 2)
-    lines = sentences.dimension_lines(selection_of(np.array([1, 2, 3]), table)).splitlines()
+    lines = sentences.dimension_lines(DimensionSelection(np.array([1, 2, 3]), *table)).splitlines()
     assert [line.split(maxsplit=1)[1] for line in lines[1:4]] == [
         "75.0 % ± 5.0   (2 of 3 folds)", "90.0 %   (1 of 3 folds)", "unknown   (0 of 3 folds)",
     ]  # fmt: skip
@@ -161,6 +159,8 @@ def test_a_part_of_a_cross_validation_is_told_as_a_part():
 
 
 CONTRADICTED = worst_comparisons([[0.0], [1.0], [3.0]], Comparisons([[0, 2, 1], [0, 1, 2]], 3, weights=[0.5, 1.5]))
+SCORE = {"accuracy": 0.75, "n_comparisons": 3, "n_satisfied": 2}
+WEIGHTS = {"weight": 1600.0, "weight_satisfied": 1400.0}
 CHECK = {"n_answers": 9300.0, "n_questions": 1, "n_objects": 40, "participants": [{}]}
 
 
@@ -184,9 +184,12 @@ CHECK = {"n_answers": 9300.0, "n_questions": 1, "n_objects": 40, "participants":
         (sentences.distances_sentence(1.0, 0.0, 4.0), "much farther (25 against 0 %"),
         (sentences.distances_sentence(0.0, 0.0, 0.0), "equally far (0 against 0 %"),
         (sentences.scores_line(OVERFIT), "95.0 % of the answers satisfied; 85.0 % of held-out answers (5-fold"),
-        (sentences.score_lines(MapScore(0.875, 3, 2, 1600.0, 1400.0, True)), "1,400 of 1,600 answers, the votes on 3"),
-        (sentences.score_lines(MapScore(0.75, 3, 2, 2.0, 1.5, False)), "1.5 of 2.0 by weight, 2 of 3 comparisons"),
-        (sentences.score_lines(MapScore(1.0, 3, 3, None, None, None, "ste", 0.25, 0.03)), "log-loss 0.2500"),
+        (
+            sentences.score_lines(SCORE | WEIGHTS | {"weights_are_votes": True}),
+            "1,400 of 1,600 answers, the votes",
+        ),
+        (sentences.score_lines(SCORE | WEIGHTS), "1,400.0 of 1,600.0 by weight, 2 of 3 comparisons"),
+        (sentences.score_lines(SCORE | {"log_loss": 0.25, "calibration_error": 0.03}), "log-loss 0.2500"),
     ],
 )
 def test_figures_become_sentences(sentence, said):

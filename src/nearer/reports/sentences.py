@@ -170,19 +170,18 @@ def cross_validation_text(found: Evaluation, what: str = "answers") -> str:
     return f"{percent(found.held_out or 0)} of held-out {what}{which} ({how})"
 
 
-def score_lines(found: MapScore) -> str:
-    """How well a map satisfies some answers, in a line or two."""
-    rows = counted(found.n_comparisons, "comparison")
-    of = f"{found.n_satisfied:,} of {rows}"
-    if found.weights_are_votes:
-        answers = counted(found.weight or 0, "answer")
-        of = f"{found.weight_satisfied:,.0f} of {answers}, the votes on {rows}"
-    elif found.weight is not None:
-        of = f"{found.weight_satisfied:,.1f} of {found.weight:,.1f} by weight, {of} without weights"
-    text = f"{percent(found.accuracy)} satisfied: {of}"
-    if found.log_loss is not None and found.calibration_error is not None:
-        text += f"\nlog-loss {found.log_loss:.4f} (guessing: 0.6931)"
-        text += f"; probabilities are off by {percent(found.calibration_error)} on average"
+def score_lines(found: Mapping[str, Any]) -> str:
+    """How well a map satisfies some answers, in a line or two; the figures are those of `score_map`."""
+    rows = counted(found["n_comparisons"], "comparison")
+    of = f"{found['n_satisfied']:,} of {rows}"
+    if found.get("weights_are_votes"):
+        of = f"{found['weight_satisfied']:,.0f} of {counted(found['weight'], 'answer')}, the votes on {rows}"
+    elif "weight" in found:
+        of = f"{found['weight_satisfied']:,.1f} of {found['weight']:,.1f} by weight, {of} without weights"
+    text = f"{percent(found['accuracy'])} satisfied: {of}"
+    if "log_loss" in found:
+        text += f"\nlog-loss {found['log_loss']:.4f} (guessing: 0.6931)"
+        text += f"; probabilities are off by {percent(found['calibration_error'])} on average"
     return text
 
 
