@@ -35,6 +35,18 @@ class Page:
     def js(self, code, *args):
         return self.driver.execute_script(code, *args)
 
+    def text(self, selector):
+        return self.js("return document.querySelector(arguments[0]).textContent", selector)
+
+    def pixel(self, i):
+        """The colour of the map at object i: red, green, blue and opacity."""
+        return self.js(
+            "const copy = new OffscreenCanvas(1, 1).getContext('2d'), map = document.getElementById('canvas');"
+            "copy.drawImage(map, arguments[0], arguments[1], 1, 1, 0, 0, 1, 1);"
+            "return [...copy.getImageData(0, 0, 1, 1).data]",
+            *map(round, self.position(i)),
+        )
+
     def wait(self, condition):
         from selenium.webdriver.support.ui import WebDriverWait
 

@@ -28,7 +28,6 @@ PAGES = {path.relative_to(ROOT).as_posix(): path for path in pages.pages()}
 
 
 @pytest.mark.pages
-@pytest.mark.filterwarnings("ignore::nearer.warning_types.PerformanceWarning")  # a cluster on one machine
 @pytest.mark.parametrize("name", PAGES)
 def test_page_runs_and_says_what_it_shows(name, tmp_path):
     try:

@@ -21,7 +21,3 @@ class ConvergenceWarning(UserWarning):
 
 class ReproducibilityWarning(UserWarning):
     """A file does not hold everything needed to repeat or resume a fit exactly."""
-
-
-class PerformanceWarning(UserWarning):
-    """The same result can be had in much less time."""

@@ -1,4 +1,4 @@
-"""A cluster for the tests of a file that do not break it; one that stands idle takes time from the others."""
+"""Clusters: workers in this process, for what is computed, and processes that may be killed."""
 
 from __future__ import annotations
 
@@ -6,46 +6,44 @@ import pytest
 
 pytest.importorskip("distributed")
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from processes import running
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
+@pytest.fixture
+def client(client_here):
+    return client_here
+
+
+@pytest.fixture
+def processes(tmp_path):
     """Scheduler and two workers with one thread each, as processes."""
-    with running(tmp_path_factory.mktemp("cluster")) as processes:
-        yield processes
+    with running(tmp_path) as started:
+        yield started
 
 
-@pytest.fixture(scope="module")
-def client(cluster):
-    """A client of that cluster."""
-    connected = cluster.client()
-    yield connected
-    connected.close()
+@pytest.fixture
+def client_of_processes(processes):
+    with processes.client() as connected:
+        yield connected
 
 
 @pytest.fixture
 def parquet(tmp_path):
-    """Writes comparisons to Parquet files; returns their pattern."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    """Writes comparisons to three Parquet files; returns their pattern."""
 
-    names = {3: ("anchor", "near", "far"), 4: ("i", "j", "l", "k")}
-
-    def write(comparisons, n_files=3, row_group_size=100, labels=None, folder="files"):
+    def write(comparisons, labels=None, folder="files"):
         where = tmp_path / folder
         where.mkdir()
-        n = len(comparisons)
-        for number in range(n_files):
-            rows = slice(number * n // n_files, (number + 1) * n // n_files)
-            index = comparisons.index[rows]
-            columns = {
-                name: labels[index[:, c]] if labels is not None else index[:, c]
-                for c, name in enumerate(names[index.shape[1]])
-            }
-            if comparisons.weights is not None:
-                columns["weight"] = comparisons.weights[rows]
-            pq.write_table(pa.table(columns), where / f"part-{number}.parquet", row_group_size=row_group_size)
+        index = comparisons.index if labels is None else labels[comparisons.index]
+        names = {3: ["anchor", "near", "far"], 4: ["i", "j", "l", "k"]}[index.shape[1]]
+        table = pa.table(list(index.T), names=names)
+        if comparisons.weights is not None:
+            table = table.append_column("weight", pa.array(comparisons.weights))
+        for number, rows in enumerate(np.array_split(np.arange(len(index)), 3)):
+            pq.write_table(table.take(rows), where / f"part-{number}.parquet", row_group_size=100)
         return str(where / "*.parquet")
 
     return write

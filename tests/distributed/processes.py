@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -17,17 +15,16 @@ from distributed import Client
 class Processes:
     """A scheduler with single-threaded workers on 127.0.0.1; nobody restarts what is killed."""
 
-    def __init__(self, folder: Path, n_workers: int = 2, memory_limit: str = "2GiB") -> None:
+    def __init__(self, folder: Path, n_workers: int) -> None:
         self.folder = folder
-        self.memory_limit = memory_limit
-        self.file = folder / f"scheduler-{time.monotonic_ns()}.json"
+        self.file = folder / "scheduler.json"
         self.started = 0
         self.scheduler = self._start("scheduler", "--port", "0", "--host", "127.0.0.1")
         self.workers = [self.add_worker() for _ in range(n_workers)]
 
     def add_worker(self) -> subprocess.Popen:
         """Start one more worker."""
-        options = ["--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--memory-limit", self.memory_limit]
+        options = ["--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--memory-limit", "2GiB"]
         return self._start("worker", *options, "--local-directory", str(self.folder))
 
     def client(self, all_workers: bool = True) -> Client:
@@ -41,26 +38,12 @@ class Processes:
             client.wait_for_workers(len(self.workers), timeout=60)
         return client
 
-    def kill(self, process: subprocess.Popen) -> None:
+    def kill(self, *victims: subprocess.Popen) -> None:
         """SIGKILL: no goodbye."""
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-
-    def stop(self) -> None:
-        """Stop all of them."""
-        for process in [*self.workers, self.scheduler]:
+        for process in victims:
             if process.poll() is None:
-                self.kill(process)
-
-    def mend(self, n_workers: int = 2) -> None:
-        """Bring them back to a scheduler and so many workers, whatever was killed."""
-        if self.scheduler.poll() is not None:
-            self.stop()
-            Processes.__init__(self, self.folder, n_workers, self.memory_limit)
-        self.workers = [worker for worker in self.workers if worker.poll() is None]
-        while len(self.workers) > n_workers:
-            self.kill(self.workers.pop())
-        self.workers += [self.add_worker() for _ in range(n_workers - len(self.workers))]
+                process.kill()
+                process.wait()
 
     def logs(self) -> str:
         """What the processes wrote."""
@@ -80,7 +63,7 @@ def running(folder: Path, n_workers: int = 2):
     try:
         yield processes
     finally:
-        processes.stop()
+        processes.kill(*processes.workers, processes.scheduler)
 
 
 class KillDuring(threading.Thread):

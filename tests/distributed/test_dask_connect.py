@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
+from types import SimpleNamespace
 
+import dask
 import pytest
-from processes import Processes
+from processes import running
 
-from distributed import Client
 from nearer import OrdinalEmbedding
 from nearer.distributed import ClusterError, connect
 from nearer.distributed.cluster import Engine
 
 
-def test_running_scheduler(cluster, client):
-    address = client.scheduler.address
-    with connect(address) as connected:
+def test_running_scheduler(client):
+    with connect(client.scheduler.address) as connected:
         assert connected.submit(lambda a, b: a + b, 1, 2).result() == 3
-        assert sum(connected.nthreads().values()) == 2
     assert connected.status == "closed"
 
 
@@ -27,8 +27,7 @@ def test_local_workers():
     with connect("local:2", memory_limit="1GiB") as client:
         assert list(client.nthreads().values()) == [1, 1]
         assert Engine(client).memory() == 2 * 2**30
-        pids = client.run(__import__("os").getpid).values()
-        assert len(set(pids)) == 2
+        assert len(set(client.run(os.getpid).values())) == 2
     assert client.status == "closed"
 
 
@@ -38,59 +37,37 @@ def test_bad_addresses(address):
         pass
 
 
-def test_memory_limit_is_for_local_workers():
-    with pytest.raises(ValueError, match="memory_limit is for local workers"), connect("tcp://x:1", memory_limit=1):
-        pass
-
-
 def test_nobody_there():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-    message = rf"cluster {address}: no scheduler answered in 0.5 s"
-    with pytest.raises(ClusterError, match=message), connect(address, timeout=0.5):
+    nobody = pytest.raises(ClusterError, match=rf"cluster {address}: no scheduler answered in 0.5 s")
+    with nobody, connect(address, timeout=0.5):
         pass
 
 
 def test_no_workers(tmp_path):
-    processes = Processes(tmp_path, n_workers=0)
-    try:
-        with processes.client() as client:
-            address = client.scheduler.address
-            message = r"has 0 workers after 0.5 s.*dask worker tcp://"
-            with pytest.raises(ClusterError, match=message), connect(address, timeout=0.5):
-                pass
-            with pytest.raises(ClusterError, match=r"all workers are lost, none came back in 0 s"):
-                Engine(client, worker_timeout=0.3)
-    finally:
-        processes.stop()
+    with running(tmp_path, n_workers=0) as processes, processes.client() as client:
+        address = client.scheduler.address
+        message = r"has 0 workers after 0.5 s.*dask worker tcp://"
+        with pytest.raises(ClusterError, match=message), connect(address, timeout=0.5):
+            pass
+        lost = pytest.raises(ClusterError, match=r"all workers are lost, none came back in 0 s")
+        with dask.config.set({"nearer.worker-timeout": 0.3}), lost:
+            Engine(client)
 
 
-def test_homes(client):
-    engine = Engine(client)
-    engine.present = {"a": 2, "b": 1}
-    assert engine.homes(3) == ["a", "a", "b"]
-    assert engine.homes(6) == ["a", "a", "a", "a", "b", "b"]
-    assert engine.homes(1) == ["a"]
-    assert engine.rehomed(["a", "gone", "b", "gone"]) == ["a", "a", "b", "a"]
-    assert engine.rehomed(["a", "b"]) == ["a", "b"]
-
-
-def test_asynchronous_client_is_refused(cluster, client):
-    class Asynchronous(Client):
-        def __init__(self):
-            self._asynchronous = True
-
-        asynchronous = True
-
+def test_no_client():
+    with pytest.raises(ValueError, match="client: got 3, expected"):
+        OrdinalEmbedding().fit([[0, 1, 2]], client=3)
     with pytest.raises(ValueError, match="asynchronous Dask client"):
-        Engine(Asynchronous())
+        Engine(SimpleNamespace(asynchronous=True))
 
 
-def test_versions_must_agree(client, monkeypatch):
+def test_versions_must_agree(client_of_processes, monkeypatch):
     monkeypatch.setattr("nearer.__version__", "99.0")
     with pytest.raises(ClusterError, match=r"worker tcp://.* has nearer .*, this side has 99.0"):
-        Engine(client)
+        Engine(client_of_processes)
 
 
 def test_without_dask(monkeypatch):

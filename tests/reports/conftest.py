@@ -1,4 +1,4 @@
-"""One browser for the tests of a file."""
+"""One browser for the tests of a file; no page may write to its console, or ask for anything from a network."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ from browser_page import Page
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
+def browser(tmp_path_factory):
     folder = tmp_path_factory.mktemp("browser")
     driver = start_browser(folder / "profile")
     yield Page(driver, folder)
     driver.quit()
+
+
+@pytest.fixture
+def page(browser):
+    yield browser
+    browser.assert_clean()

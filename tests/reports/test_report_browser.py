@@ -14,54 +14,47 @@ pytestmark = pytest.mark.browser
 
 HOSTILE = [
     "<script>alert(1)</script>", "<img src=x onerror=alert(2)>", 'a "quote"', "it's", "line\nbreak", "emoji 🦄",
-    "שלום עולם", "مرحبا", "日本語", "=SUM(A1)", "-1+2", "\u202eevil", "&amp;", "{{title}}", "x" * 300, "nul\x00",
+    "שלום עולם", "مرحبا", "日本語", "\u202eevil", "&amp;", "{{title}}", "x" * 300, "nul\x00",
 ]  # fmt: skip
+UNCERTAIN = np.diag([0.01] * 5)
+
+
+def names(n):
+    return [f"object {i}" for i in range(n)]
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
 def test_hover_shows_the_right_label(page, d):
     n = 30
-    covariances = np.tile(np.eye(d) * 0.01, (n, 1, 1))
-    data = Report(
-        f"{d} dimensions", spread(n, d), labels=[f"object {i}" for i in range(n)], covariances=covariances,
-        groups=[f"g{i % 10}" for i in range(n)], history=history(),
-    )  # fmt: skip
-    page.open(data)
+    covariances = np.tile(UNCERTAIN[:d, :d], (n, 1, 1))
+    groups = [f"g{i % 10}" for i in range(n)]
+    page.open(Report("", spread(n, d), labels=names(n), covariances=covariances, groups=groups, history=history()))
     for i in (0, 7, 29):
         assert page.hover(i) == f"object {i}"
     page.mouse("mouseMoved", 2, 2)
     page.settle()
     assert page.tip() is None
     page.click("#convergence summary")
-    page.settle()
     assert page.js("return document.querySelectorAll('#chart-objective path.line, #chart-steps path.line').length") == 2
     assert page.state()["regions"] == n
-    page.assert_clean()
 
 
 def test_zoom_by_wheel_keys_and_buttons(page):
-    page.open(Report("zoom", spread(25, 2), labels=[f"object {i}" for i in range(25)]))
+    page.open(Report("zoom", spread(25, 2), labels=names(25)))
     before = page.state()["scale"]
     x, y = page.position(8)
     page.wheel(x, y, -200)
-    nearer = page.state()["scale"]
-    assert nearer > 1.2 * before
+    assert page.state()["scale"] > 1.2 * before
     assert page.position(8) == pytest.approx([x, y], abs=0.5)
     assert page.hover(8) == "object 8"
     page.wheel(x, y, 200)
     assert page.state()["scale"] == pytest.approx(before)
-    page.click("#zoom-in")
-    assert page.state()["scale"] == pytest.approx(1.5 * before)
-    page.click("#zoom-reset")
-    assert page.state()["scale"] == pytest.approx(before)
-    page.type("#canvas", "+")
-    assert page.state()["scale"] == pytest.approx(1.4 * before)
-    page.type("#canvas", "-")
-    page.type("#canvas", "-")
-    assert page.state()["scale"] == pytest.approx(before / 1.4)
-    page.type("#canvas", "0")
-    assert page.state()["scale"] == pytest.approx(before)
-    page.assert_clean()
+    for button, factor in (("#zoom-in", 1.5), ("#zoom-out", 1), ("#zoom-in", 1.5), ("#zoom-reset", 1)):
+        page.click(button)
+        assert page.state()["scale"] == pytest.approx(factor * before)
+    for keys, factor in (("+", 1.4), ("--", 1 / 1.4), ("0", 1)):
+        page.type("#canvas", keys)
+        assert page.state()["scale"] == pytest.approx(factor * before)
 
 
 def test_drag_and_arrow_keys_move_the_map(page):
@@ -70,10 +63,8 @@ def test_drag_and_arrow_keys_move_the_map(page):
     page.drag(60, -40, start=(20, 20))
     assert page.position(3) == pytest.approx([x + 60, y - 40], abs=1)
     assert page.hover(3) == "3"
-    x, y = page.position(3)
     page.type("#canvas", "\ue014")
-    assert page.position(3)[0] == pytest.approx(x - 40)
-    page.assert_clean()
+    assert page.position(3)[0] == pytest.approx(x + 60 - 40, abs=1)
 
 
 def test_three_dimensions_turn(page):
@@ -90,58 +81,45 @@ def test_three_dimensions_turn(page):
     x, y = page.position(0)
     page.drag(30, 20, start=(30, 30))
     assert page.position(0) == pytest.approx([x + 30, y + 20], abs=1)
-    page.assert_clean()
 
 
 def test_five_dimensions_have_a_pair_plot_and_a_choice_of_axes(page):
     X = spread(30, 5)
     page.open(Report("five", X))
     assert page.js("return document.getElementById('pairs').hidden") is False
-    page.js(
-        "const s = document.getElementById('axis-x'); s.value = '3'; s.dispatchEvent(new Event('change'))",
-    )
-    page.settle()
+    choose = "const s = document.getElementById('axis-x'); s.value = arguments[0]; s.dispatchEvent(new Event('change'))"
+    page.js(choose, "3")
     assert page.state()["axes"] == [3, 1]
-    positions = np.array([page.position(i) for i in range(30)])
-    assert np.argsort(positions[:, 0]).tolist() == np.argsort(X[:, 3]).tolist()
+    across = [page.position(i)[0] for i in range(30)]
+    assert np.argsort(across).tolist() == np.argsort(X[:, 3]).tolist()
     # Choosing the dimension that the other axis shows exchanges the two.
-    page.js("const s = document.getElementById('axis-x'); s.value = '1'; s.dispatchEvent(new Event('change'))")
+    page.js(choose, "1")
     assert page.state()["axes"] == [1, 3]
     x, y = page.js(
         "const c = document.getElementById('pairs-canvas'); c.scrollIntoView({block: 'center', behavior: 'instant'});"
         "const b = c.getBoundingClientRect(); return [b.left + b.width / 8, b.top + b.height * 5 / 8]"
     )
-    page.mouse("mousePressed", x, y, button="left", clickCount=1)
-    page.mouse("mouseReleased", x, y, button="left", clickCount=1)
-    page.settle()
+    for kind in ("mousePressed", "mouseReleased"):
+        page.mouse(kind, x, y, button="left", clickCount=1)
     assert page.state()["axes"] == [0, 3]
-    page.assert_clean()
 
 
 def test_hostile_text_is_shown_as_text(page):
     X = spread(len(HOSTILE), 2)
     T = np.array([[i, (i + 5) % len(HOSTILE), (i + 1) % len(HOSTILE)] for i in range(len(HOSTILE))])
     readable = [text.replace("\0", "") for text in HOSTILE]  # comparisons refuse a label with a NUL
-    data = Report(
-        "</title><script>alert(3)</script>", X, labels=HOSTILE, groups=["</script><b>", '"onload="alert(4)'] * 8,
+    page.open(Report(
+        "</title><script>alert(3)</script>", X, labels=HOSTILE, groups=["</script><b>", '"onload="alert(4)'] * 7,
         violations=worst_comparisons(X, Comparisons(T, labels=readable)), command="nearer fit '<b>.csv'",
-        subtitle="<u>x</u>",
-        facts={"<a href=x>": "<svg onload=alert(5)>"}, check={"problems": ["<b>bad</b>"]},
-    )  # fmt: skip
-    page.open(data)
+        subtitle="<u>x</u>", facts={"<a href=x>": "<svg onload=alert(5)>"}, check={"problems": ["<b>bad</b>"]},
+    ))  # fmt: skip
     assert page.driver.title == "</title><script>alert(3)</script>"
     shown = [page.hover(i) for i in range(len(HOSTILE))]
-    assert shown[0] == "<script>alert(1)</script>"
-    assert shown[4] == "line↵break"
-    assert shown[5:9] == ["emoji 🦄", "שלום עולם", "مرحبا", "日本語"]
-    assert shown[11] == "\ufffdevil"
-    assert shown[14] == "x" * 300
+    assert shown == [*HOSTILE[:4], "line↵break", *HOSTILE[5:9], "\ufffdevil", *HOSTILE[10:13], "nul\ufffd"]
     assert page.js("return document.querySelectorAll('script').length") == 2
     assert page.js("return document.querySelectorAll('main b, main u, main img, a[href=x]').length") == 0
-    assert page.js("return document.querySelector('#legend span').textContent") == '"onload="alert(4)'
-    text = page.js("return document.querySelector('#violations').textContent")
-    assert "<img src=x onerror=alert(2)>" in text
-    page.assert_clean()
+    assert page.text("#legend span") == '"onload="alert(4)'
+    assert "<img src=x onerror=alert(2)>" in page.text("#violations")
 
 
 def downloaded(page, button):
@@ -155,30 +133,26 @@ def downloaded(page, button):
     )
 
 
-def test_download_is_safe_in_a_spreadsheet(page):
-    X = spread(len(HOSTILE), 2)
-    X[3] = np.nan
-    page.open(Report("csv", X, labels=HOSTILE))
-    text = downloaded(page, "download")
-    lines = text.split("\r\n")
-    assert lines[0] == "label,x1,x2"
-    assert lines[3].startswith('"a ""quote""",')
-    assert lines[4] == "it's,,"
-    assert lines[10].startswith("'=SUM(A1),")
-    assert lines[11].startswith("'-1+2,")
-    assert len(lines) == len(HOSTILE) + 2
-    page.assert_clean()
+def test_downloads_are_safe_in_a_spreadsheet(page):
+    X = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0], [np.nan, np.nan]])
+    page.open(Report("tables", X, labels=['a "quote"', "=b", "-1+2", "d"]))
+    assert downloaded(page, "download").split("\r\n") == [
+        "label,x1,x2", '"a ""quote""",0,0', "'=b,3,4", "'-1+2,0,1", "d,,", "",
+    ]  # fmt: skip
+    assert downloaded(page, "download-neighbours").split("\r\n")[:4] == [
+        "label,rank,neighbour,distance", '"a ""quote""",1,\'-1+2,1', '"a ""quote""",2,\'=b,5', "'=b,1,'-1+2,4.24264",
+    ]  # fmt: skip
+    assert downloaded(page, "download-distances").split("\r\n")[1:] == [
+        '"a ""quote""",0,5,1,', "'=b,5,0,4.24264,", "'-1+2,1,4.24264,0,", "d,,,,", "",
+    ]  # fmt: skip
 
 
 def test_ten_thousand_objects(page):
     n = 10_000
-    labels = [f"object {i}" for i in range(n)]
-    covariances = np.tile(np.eye(2) * 0.01, (n, 1, 1))
-    page.open(Report("many", spread(n, 2), labels=labels, covariances=covariances, groups=np.arange(n) % 7))
+    covariances = np.tile(UNCERTAIN[:2, :2], (n, 1, 1))
+    page.open(Report("many", spread(n, 2), labels=names(n), covariances=covariances, groups=np.arange(n) % 7))
     state = page.state()
-    assert state["visible"] == n
-    assert state["regions"] == 0
-    assert "Zoom in to see the regions" in page.js("return document.getElementById('status').textContent")
+    assert (state["visible"], state["regions"]) == (n, 0)
     x, y = page.position(4321)
     for _ in range(8):
         page.wheel(x, y, -240)
@@ -187,54 +161,44 @@ def test_ten_thousand_objects(page):
     assert 0 < state["visible"] < 3000
     assert state["regions"] == state["visible"]
     assert 0 < state["labels"] <= state["visible"]
-    page.drag(40, 10, start=(15, 15))
-    assert page.hover(4321) == "object 4321"
-    page.assert_clean()
 
 
 def test_search_finds_and_centres(page):
-    labels = [f"object {i}" for i in range(40)] + ["Zebra", "zebra crossing"]
-    page.open(Report("search", spread(42, 2), labels=labels))
+    page.open(Report("search", spread(42, 2), labels=[*names(40), "Zebra", "zebra crossing"]))
     page.type("#search", "ZEBRA")
-    assert page.js("return document.getElementById('announce').textContent") == "2 objects found"
-    page.type("#search", "\ue007")
-    assert page.tip() == "Zebra"
-    page.type("#search", "\ue007")
-    assert page.tip() == "zebra crossing"
+    assert page.text("#announce") == "2 objects found"
+    for label in ("Zebra", "zebra crossing"):
+        page.type("#search", "\ue007")
+        assert page.tip() == label
     page.type("#search", " crossing nowhere")
-    assert page.js("return document.getElementById('announce').textContent") == "0 objects found"
+    assert page.text("#announce") == "0 objects found"
     assert page.tip() is None
-    page.assert_clean()
+    # A name found is drawn though names are switched off, and once.
+    page.click("#show-labels")
+    page.js("document.getElementById('search').value = ''")
+    page.type("#search", "object 17")
+    assert page.state()["labels"] == 1
 
 
 def test_keys_step_through_the_objects(page):
     X = spread(9, 2)
     X[1] = np.nan
     page.open(Report("keys", X, labels=list("abcdefghi"), groups=list("xyzxyzxyz")))
-    page.type("#canvas", "n")
-    assert page.tip() == "a"
-    page.type("#canvas", "n")
-    assert page.tip() == "c"  # b has no position
-    assert page.js("return document.getElementById('announce').textContent").startswith("c, z, nearest: ")
-    page.type("#canvas", "p")
-    page.type("#canvas", "p")
-    assert page.tip() == "i"
-    page.type("#canvas", "\ue00c")
-    assert page.tip() is None
-    page.assert_clean()
+    for keys, label in (("n", "a"), ("n", "c"), ("pp", "i"), ("\ue00c", None), ("nn", "c")):  # b has no position
+        page.type("#canvas", keys)
+        assert page.tip() == label
+    assert page.text("#announce").startswith("c, z, nearest: ")
 
 
 def test_legend_and_toggles(page):
     page.open(Report("legend", spread(20, 2), labels=[f"o{i}" for i in range(20)], groups=["a", "b"] * 10))
-    everything = page.state()["labels"]
-    assert everything == 20
+    assert page.state()["labels"] == 20
     page.click("#legend button")
     assert page.js("return document.querySelector('#legend button').getAttribute('aria-pressed')") == "true"
     assert page.state()["labels"] == 10
     page.click("#legend button")
     page.click("#show-labels")
     assert page.state()["labels"] == 0
-    page.assert_clean()
 
 
 def test_the_tooltip_tells_neighbours_and_answers(page):
@@ -246,36 +210,17 @@ def test_the_tooltip_tells_neighbours_and_answers(page):
     assert page.js(lines) == ["nearest: b, d, c", "in 30 answers"]
     assert page.hover(1) == "b"
     assert page.js(lines) == ["nearest: a, d, c", "in 1 answer: too few for a certain place"]
-    assert "Hollow: 1 object" in page.js("return document.querySelector('.notes').textContent")
+    assert "Hollow: 1 object" in page.text(".notes")
     # Hollow: the middle of the marker of b is empty, that of a is not.
     page.mouse("mouseMoved", 2, 2)
     page.settle()
-    pixel = "return [...document.getElementById('canvas').getContext('2d').getImageData(...arguments, 1, 1).data]"
-    assert page.js(pixel, *page.position(1)) == [255, 255, 255, 255]
-    assert page.js(pixel, *page.position(0)) == [0, 114, 178, 255]
-
-
-def test_neighbours_and_distances_to_download(page):
-    X = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0], [np.nan, np.nan]])
-    page.open(Report("tables", X, labels=["a", "=b", "c", "d"]))
-    assert downloaded(page, "download-neighbours").split("\r\n")[:4] == [
-        "label,rank,neighbour,distance", "a,1,c,1", "a,2,'=b,5", "'=b,1,c,4.24264",
-    ]  # fmt: skip
-    assert downloaded(page, "download-distances").split("\r\n") == [
-        "label,a,'=b,c,d", "a,0,5,1,", "'=b,5,0,4.24264,", "c,1,4.24264,0,", "d,,,,", "",
-    ]  # fmt: skip
-
-
-def test_a_name_found_is_drawn_once(page):
-    page.open(Report("once", spread(9, 2), labels=[f"object {i}" for i in range(9)]))
-    page.click("#show-labels")
-    page.type("#search", "object 4")
-    assert page.state()["labels"] == 1
+    assert page.pixel(1) == [255, 255, 255, 255]
+    assert page.pixel(0) == [0, 114, 178, 255]
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_regions_are_inside_the_map(page, d):
-    covariances = np.tile(np.eye(d) * 0.01, (9, 1, 1))
+    covariances = np.tile(UNCERTAIN[:d, :d], (9, 1, 1))
     covariances[3] = 4 * np.eye(d)
     page.open(Report("regions", spread(9, d), covariances=covariances))
     state = page.state()
@@ -289,15 +234,6 @@ def test_regions_are_inside_the_map(page, d):
 def test_many_groups_have_looks_of_their_own(page):
     n = 70
     page.open(Report("groups", spread(n, 2), groups=[f"g{i}" for i in range(n)]))
-    looks = page.js(
-        "return [...document.querySelectorAll('#legend canvas')].map((c) => c.toDataURL())"
-    )  # fmt: skip
+    looks = page.js("return [...document.querySelectorAll('#legend canvas')].map((c) => c.toDataURL())")
     assert len(looks) == len(set(looks)) == 56
     assert page.js("return [...document.querySelectorAll('#legend button')].pop().textContent") == "other (15 groups)"
-
-
-def test_long_names_show_where_they_differ(page):
-    labels = ["a very long name that all of the objects of this study share, number " + str(i) for i in range(4)]
-    page.open(Report("long", spread(4, 2), labels=labels))
-    assert page.js("return JSON.parse(document.getElementById('data').textContent).short[2]") == "a very long n…2"
-    assert page.hover(2) == labels[2]

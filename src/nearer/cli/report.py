@@ -51,7 +51,7 @@ def report_command(
     if file is None:
         found = replace(found, **figures_of(earlier))
     else:
-        kept = {name: kept[name] for name in ("title", "groups", "images", "covariances", "level") if name in kept}
+        kept = {name: kept[name] for name in ("title", "groups", "images", "covariances") if name in kept}
     if not Path(kept.get("images") or ".").is_dir():
         say.note(f"{kept['images']}: no such folder any more, so no pictures; give it with --images")
         del kept["images"]

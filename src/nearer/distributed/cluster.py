@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["ClusterError", "Engine", "connect", "connected"]
-
 _FAN_IN = 4
-_LOOKS = 10  # attempts to read the state of the scheduler
 _ATTEMPTS = 5
 _POLL_SECONDS = 1.0
 _INLINE_BYTES = 2**20  # arrays up to this total size are sent with the tasks
@@ -90,9 +87,8 @@ def connect(
             client = stack.enter_context(Client(cluster, direct_to_workers=True, set_as_default=False))
             logger.info("started %d workers; dashboard at %s", count, client.dashboard_link)
         else:
-            if not rest.startswith("//") or memory_limit is not None:
-                what = "memory_limit is for local workers only" if memory_limit else f"got {address!r}"
-                raise ValueError(f"cluster: {what}, expected 'tcp://host:8786' or 'local:4'")
+            if not rest.startswith("//"):
+                raise ValueError(f"cluster: got {address!r}, expected 'tcp://host:8786' or 'local:4'")
             try:
                 client = stack.enter_context(Client(address, timeout=timeout, set_as_default=False))
             except (OSError, *_TIMEOUTS, ValueError) as error:
@@ -131,17 +127,13 @@ def connected(client: Client | str | None) -> Iterator[Client]:
 class Engine:
     """Runs tasks on a cluster: placement, broadcasts, sums in a fixed order, retries after lost workers."""
 
-    def __init__(self, client: Client, worker_timeout: float | None = None):
-        require_dask()
+    def __init__(self, client: Client):
         import dask
 
         if getattr(client, "asynchronous", False):
             raise ValueError("client: got an asynchronous Dask client, expected an ordinary one")
         self.client = client
-        if worker_timeout is None:
-            worker_timeout = float(dask.config.get("nearer.worker-timeout", 60.0))
-        self.worker_timeout = worker_timeout
-        self.present: dict[str, int] = {}  # threads of each worker at the last check
+        self.worker_timeout = float(dask.config.get("nearer.worker-timeout", 60.0))
         self._check_versions()
 
     @property
@@ -156,33 +148,18 @@ class Engine:
 
     def memory(self) -> int:
         """Total memory of all workers in bytes."""
-        info: dict[str, Any] = {}
-        for _ in range(_LOOKS):  # empty while the client refreshes it
-            info = info or self.client.scheduler_info(n_workers=-1)["workers"]
-        if all(worker["memory_limit"] for worker in info.values()):
-            return sum(worker["memory_limit"] for worker in info.values())
-        hosts = self.client.run(_host_memory)  # no limit set: the memory of the machines, each counted once
-        return sum(dict(hosts.values()).values())
+        return sum(self.client.run(_memory_of).values())
 
     def homes(self, n_shards: int) -> list[str]:
         """A worker for each shard, in proportion to threads; consecutive shards share a worker."""
-        slots = [address for address, threads in self.present.items() for _ in range(threads)]
+        slots = [address for address, threads in self.workers().items() for _ in range(threads)]
         return [slots[number * len(slots) // n_shards] for number in range(n_shards)]
 
-    def rehomed(self, homes: Sequence[str]) -> list[str]:
-        """The same homes, with shards of lost workers moved to the least loaded ones."""
-        kept = [home if home in self.present else "" for home in homes]
-        load = {address: kept.count(address) / threads for address, threads in self.present.items()}
-        for number, home in enumerate(kept):
-            if not home:
-                kept[number] = min(load, key=lambda address: load[address])
-                load[kept[number]] += 1 / self.present[kept[number]]
-        return kept
-
-    def submit(self, name: str, function: Callable, *arguments: Any, home: str | None = None) -> Future:
-        """Start a task named for the dashboard, preferably on the worker `home`."""
+    def submit(self, function: Callable, *arguments: Any, home: str | None = None) -> Future:
+        """Start a task, preferably on the worker `home`."""
         where = {"workers": [home], "allow_other_workers": True} if home else {}
-        return self.client.submit(function, *arguments, key=f"{name}-{uuid.uuid4().hex}", pure=False, **where)
+        key = f"{function.__name__}-{uuid.uuid4().hex}"
+        return self.client.submit(function, *arguments, key=key, pure=False, **where)
 
     def broadcast(self, array: np.ndarray, n_tasks: int) -> Any:
         """An argument for `n_tasks` tasks: the array itself if small, else a future on every worker."""
@@ -190,23 +167,23 @@ class Engine:
             return array
         return self.client.scatter(array, broadcast=True, hash=False)
 
-    def tree(self, name: str, function: Callable, futures: Sequence[Future]) -> Future:
+    def tree(self, function: Callable, futures: Sequence[Future]) -> Future:
         """Combine futures in a tree whose shape depends only on their number."""
         futures = list(futures)
         while len(futures) > 1:
             groups = [futures[start : start + _FAN_IN] for start in range(0, len(futures), _FAN_IN)]
-            futures = [group[0] if len(group) == 1 else self.submit(name, function, group) for group in groups]
+            futures = [group[0] if len(group) == 1 else self.submit(function, group) for group in groups]
         return futures[0]
 
-    def run(self, build: Callable[[int], Any], forget: Callable[[], None] = lambda: None) -> Any:
-        """Results of the futures of `build(attempt)`; if a worker is lost with its data, `forget` and build again."""
+    def run(self, build: Callable[[], Any], forget: Callable[[], None] = lambda: None) -> Any:
+        """Results of the futures that `build` starts; if a worker is lost with its data, `forget` and build again."""
         from distributed import KilledWorker
 
-        for attempt in range(_ATTEMPTS):
+        for _ in range(_ATTEMPTS):
             futures: Any = None
             try:
                 self.wait_for_a_worker()
-                futures = build(attempt)
+                futures = build()
                 return self._result(futures)
             except (CancelledError, *_TIMEOUTS, OSError) as error:
                 if isinstance(error, OSError) and error.filename is not None:  # an error of a file, not of the cluster
@@ -231,8 +208,7 @@ class Engine:
         started = time.monotonic()
         while True:
             try:
-                self.present = self.workers()
-                if self.present:
+                if self.workers():
                     return
             except (OSError, *_TIMEOUTS, RuntimeError, AttributeError, CancelledError) as error:
                 self._check_scheduler(error)  # a client that gave up has no scheduler
@@ -272,12 +248,13 @@ class Engine:
                 )
 
 
-def _host_memory() -> tuple[str, int]:
-    import socket
+def _memory_of(dask_worker: Any) -> int:
+    """The memory limit of a worker; without one, its share of the machine by threads."""
+    from dask.system import CPU_COUNT
+    from distributed.system import MEMORY_LIMIT
 
-    import psutil  # type: ignore[import-untyped]
-
-    return socket.gethostname(), psutil.virtual_memory().total
+    limit = dask_worker.memory_manager.memory_limit
+    return limit or int(MEMORY_LIMIT * min(dask_worker.state.nthreads / CPU_COUNT, 1.0))
 
 
 def can_import(module: str) -> bool:

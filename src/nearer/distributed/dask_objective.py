@@ -7,247 +7,128 @@ On the workers run plain functions of a shard and the points, float64 (n_objects
 from __future__ import annotations
 
 import contextlib
-import logging
-import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from operator import itemgetter
+from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from nearer.data import Comparisons
 from nearer.distributed.cluster import ClusterError, can_import, connected
-from nearer.distributed.partitions import ClusterData, open_data, place
-from nearer.io.blocks import BlockPlan, total_weight
-from nearer.losses import CustomLoss, Loss
+from nearer.distributed.partitions import ClusterData, Shard, open_data, place, row_bytes
+from nearer.io.blocks import BlockPlan
+from nearer.losses import Loss
 from nearer.machine import available_memory
-from nearer.objective import LocalObjective, Objective, Snapshot, resolve_jobs
+from nearer.objective import LocalObjective, Objective, Snapshot, StreamedObjective, resolve_jobs
 from nearer.solvers.checkpoint import Checkpoint
-from nearer.warning_types import PerformanceWarning
-
-logger = logging.getLogger(__name__)
 
 _SMALL_BATCH = 20
-_WARM_UP = 3  # passes before the cluster is judged: the first ones load and compile
-_NOTICEABLY = 1.25
 
 # ---- on the workers --------------------------------------------------------------------------------------------------
 
-
-@dataclass
-class Part:
-    """A share of a sum over comparisons."""
-
-    total: float  # NaN where there is none
-    array: Any  # of the shape of the points; None where only the total was asked for
-    seconds: float = 0.0  # processor time spent on it, of full passes
+Part = tuple[float, Any]  # a share of the total, and one of the array, 0 where there is none
+Steps = tuple[float, int, int, int]  # of a stochastic pass: size, number, seed, first
 
 
-Kept = tuple[Part, Any]  # a share of the full gradient, with the slopes (of a `Snapshot`) of a held shard
+class Loaded:
+    """The objective of a shard on its worker, and the last snapshot with the slopes of its comparisons."""
 
-
-class Shard:
-    """The comparisons of one task: held in memory as one objective, or read piece by piece in every pass."""
-
-    def __init__(self, pieces: Sequence[Any], plan: BlockPlan | None, loss: Loss, n_components: int, hold: bool):
-        self.pieces = pieces
-        self.plan = plan
-        self.loss = loss
-        self.n_components = n_components
-        self._held: LocalObjective | None = None
-        if hold:
-            read = [part for piece in pieces if (part := self._read(piece)) is not None]
-            if not read:
-                raise ValueError("a shard has no comparison that counts, though it had when it was looked at first")
-            self._held = self._objective(read[0] if len(read) == 1 else Comparisons.concat(read))
-            self.pieces = ()
-
-    def blocks(self, order: Sequence[int] | None = None) -> Iterator[tuple[int, LocalObjective]]:
-        """The blocks of the shard with their numbers: all, or some in a given order; without those of no weight."""
-        if self._held is not None:
-            yield 0, self._held
-            return
-        for number in range(len(self.pieces)) if order is None else order:
-            comparisons = self._read(self.pieces[number])
-            if comparisons is not None:
-                yield number, self._objective(comparisons)
-
-    def _read(self, piece: Any) -> Comparisons | None:
-        return piece if self.plan is None else self.plan.comparisons(piece)
-
-    def _objective(self, comparisons: Comparisons) -> LocalObjective:
+    def __init__(self, pieces: list[Any], shard: Shard, plan: BlockPlan | None, loss: Loss, shape: tuple, hold: bool):
+        self.shard = replace(shard, pieces=pieces, plan=plan)
+        self._given = loss, shape, hold
+        n_objects, n_components = shape
         # One thread: Dask runs as many tasks as a worker has threads.
-        return LocalObjective(comparisons, self.loss, self.n_components, n_jobs=1)
+        self.objective: LocalObjective | StreamedObjective
+        if hold:
+            read = list(self.shard.blocks())
+            comparisons = read[0] if len(read) == 1 else Comparisons.concat(read)
+            self.objective = LocalObjective(comparisons, loss, n_components, n_jobs=1)
+            self.shard = replace(shard, pieces=[comparisons])
+        else:
+            self.objective = StreamedObjective(self.shard, loss, n_components, n_objects, n_jobs=1)
+        self._taken: Snapshot | None = None
+
+    def snapshot(self, X: np.ndarray) -> Snapshot:
+        """The snapshot at X, taken again only where it is not the last."""
+        taken = self._taken
+        if taken is None or not np.array_equal(taken.X, X):
+            taken = self._taken = self.objective.snapshot(X)
+        return taken
 
     def __sizeof__(self) -> int:
         """For Dask, which spills and moves data by their size."""
-        if self._held is None:
-            return 1024
-        comparisons = self._held.comparisons
-        return comparisons.index.nbytes + (0 if comparisons.weights is None else 2 * comparisons.weights.nbytes)
+        return self.shard.n_comparisons * row_bytes(self.shard.n_columns) if self._given[-1] else 1024
 
     def __reduce__(self) -> tuple:
-        held = self._held
-        pieces, plan = (self.pieces, self.plan) if held is None else ([held.comparisons], None)
-        return Shard, (pieces, plan, self.loss, self.n_components, held is not None)
+        return Loaded, (self.shard.pieces, self.shard, self.shard.plan, *self._given)
 
 
-def evaluate(shard: Shard, X: np.ndarray, what: str) -> Part:
-    """Weighted sums over a shard: "value", "error", or "gradient", which includes the value."""
-    started = time.thread_time()
-    total, array = 0.0, np.zeros_like(X, dtype=np.float64) if what == "gradient" else None
-    for _, objective in shard.blocks():
-        weight = total_weight(objective.comparisons)
-        if array is not None:
-            value, gradient = objective.value_and_gradient(X)
-            gradient *= weight
-            array += gradient
-        else:
-            value = objective.value(X) if what == "value" else objective.error(X)
-        total += weight * value
-    return Part(total, array, time.thread_time() - started)
-
-
-def take_snapshot(shard: Shard, X: np.ndarray) -> Kept:
-    """As `evaluate` for the gradient of a held shard, with the slopes of every comparison."""
-    started = time.thread_time()
-    ((_, objective),) = shard.blocks()
-    weight = total_weight(objective.comparisons)
-    taken = objective.snapshot(X)
-    return Part(weight * taken.value, weight * taken.gradient, time.thread_time() - started), taken.slopes
+def evaluate(loaded: Loaded, X: np.ndarray, what: str) -> Part:
+    """Weighted sums over a shard: "value", "error", or the value and gradient, kept for `svrg` if "snapshot"."""
+    weight, objective = loaded.shard.total_weight, loaded.objective
+    if what in ("value", "error"):
+        return weight * getattr(objective, what)(X), 0.0
+    if what == "snapshot":
+        taken = loaded.snapshot(X)
+        return weight * taken.value, weight * taken.gradient
+    value, gradient = objective.value_and_gradient(X)
+    return weight * value, weight * gradient
 
 
 def combine(parts: Sequence[Part]) -> Part:
     """Sum of parts, in the order given."""
-    total = parts[0].total
-    array = None if parts[0].array is None else parts[0].array.copy()
-    for part in parts[1:]:
-        total += part.total
-        if array is not None:
-            array += part.array
-    return Part(total, array, sum(part.seconds for part in parts))
+    totals, arrays = zip(*parts)
+    return sum(totals), reduce(np.add, arrays)
 
 
-@dataclass(frozen=True)
-class Inner:
-    """The stochastic steps of one shard in one pass, for each block: how many, seed, first step."""
-
-    step: float
-    share: float  # weight of this shard's movement in the combined one
-    steps: tuple[int, ...]
-    seeds: tuple[int, ...]
-    firsts: tuple[int, ...]
-    order: tuple[int, ...]  # in which the blocks are visited
-
-    def of(self, block: int) -> tuple[float, int, int, int]:
-        """The arguments of a pass over a block: step size, number of steps, seed, first step."""
-        return self.step, self.steps[block], self.seeds[block], self.firsts[block]
+def svrg(loaded: Loaded, X: np.ndarray, S: np.ndarray, gradient: np.ndarray, share: float, steps: Steps) -> Part:
+    """Weighted displacement by SVRG steps on a shard from X, with the snapshot at S and the gradient of all there."""
+    snapshot = Snapshot(S, np.nan, gradient, loaded.snapshot(S).slopes)
+    return 0.0, share * (loaded.objective.svrg_pass(X, snapshot, *steps) - X)
 
 
-def split(count: int, sizes: Sequence[Sequence[float]]) -> list[list[int]]:
-    """A count divided over the blocks of shards in proportion to their sizes."""
-    flat = np.concatenate([np.asarray(blocks, dtype=np.float64) for blocks in sizes])
-    ends = np.concatenate([[0.0], np.cumsum(flat)])
-    shares = np.diff(np.rint(ends / ends[-1] * count).astype(np.int64)).tolist()
-    starts = np.cumsum([0, *map(len, sizes)])
-    return [shares[start : start + len(blocks)] for start, blocks in zip(starts, sizes)]
-
-
-def plan_steps(
-    weights: Sequence[Sequence[float]], step: float, n_steps: int, seed: int, first: int, same_length: bool
-) -> list[tuple[int, Inner]]:
-    """For every shard that takes steps: its number and its steps, given those of a serial pass.
-
-    Blocks get steps in proportion to their weights, so that on average every comparison counts as in the objective.
-    With `same_length` a shard's path is as long as that of the serial pass: fewer steps, each longer.
-    """
-    counts, before = split(n_steps, weights), split(first, weights)
-    plan = []
-    for number, own in enumerate(counts):
-        if not sum(own):
-            continue
-        random = np.random.SeedSequence([int(seed), number])
-        seeds = tuple(int(word >> np.uint64(1)) for word in random.generate_state(len(own), np.uint64))
-        order = tuple(block for block in np.random.default_rng(random).permutation(len(own)).tolist() if own[block])
-        share = sum(own) / n_steps
-        size = step / share if same_length else step
-        plan.append((number, Inner(size, share, tuple(own), seeds, tuple(before[number]), order)))
-    return plan
-
-
-def svrg(
-    shard: Shard, X: np.ndarray | None, S: np.ndarray, gradient: np.ndarray, kept: Kept | None, inner: Inner
-) -> Part:
-    """Displacement by SVRG steps on a shard from X (None: from S); slopes at S are recomputed unless `kept`."""
-    start = S if X is None else X
-    point = start
-    for number, objective in shard.blocks(inner.order):
-        slopes = objective.snapshot(S).slopes if kept is None else kept[1]
-        point = objective.svrg_pass(point, Snapshot(S, np.nan, gradient, slopes), *inner.of(number))
-    return Part(np.nan, inner.share * (point - start))
-
-
-def sgd(shard: Shard, X: np.ndarray, inner: Inner, decay: float, power: float) -> Part:
+def sgd(loaded: Loaded, X: np.ndarray, share: float, steps: Steps, decay: float, power: float) -> Part:
     """Weighted displacement by plain stochastic steps on a shard, see `Objective.sgd_pass`."""
-    point = X
-    for number, objective in shard.blocks(inner.order):
-        point = objective.sgd_pass(point, *inner.of(number), decay, power)
-    return Part(np.nan, inner.share * (point - X))
+    return 0.0, share * (loaded.objective.sgd_pass(X, *steps, decay, power) - X)
 
 
-def adagrad(shard: Shard, X: np.ndarray, memory: np.ndarray, inner: Inner) -> Part:
+def adagrad(loaded: Loaded, X: np.ndarray, memory: np.ndarray, share: float, steps: Steps) -> Part:
     """Weighted mean loss, displacement (n, d) and growth of the memory (n, 1) by AdaGrad steps on a shard."""
-    point, pulls, total = X, memory, 0.0
-    for number, objective in shard.blocks(inner.order):
-        point, pulls, value = objective.adagrad_pass(point, pulls, *inner.of(number))
-        total += inner.share * value * inner.steps[number] / sum(inner.steps)
-    return Part(total, np.column_stack([inner.share * (point - X), pulls - memory]))
+    point, pulls, value = loaded.objective.adagrad_pass(X, memory, *steps)
+    return share * value, np.column_stack([share * (point - X), pulls - memory])
 
 
-def sample(shard: Shard, sizes: Sequence[int], seeds: Sequence[int]) -> Comparisons | None:
-    """Random comparisons of a shard, a given number of each block; None if none has weight."""
-    parts = []
-    for number, objective in shard.blocks([number for number, size in enumerate(sizes) if size]):
-        whole = objective.comparisons
-        size = min(sizes[number], len(whole))
-        rows = np.random.default_rng(seeds[number]).choice(len(whole), size, replace=False, shuffle=False)
-        if whole.weights is None or whole.weights[rows].any():
-            parts.append(whole[rows])
-    return Comparisons.concat(parts) if parts else None
+def sample(loaded: Loaded, size: int, seed: int) -> Comparisons:
+    """Random comparisons of a shard; pieces without weight are not there."""
+    objective = loaded.objective
+    return objective.subset(min(size, objective.n_comparisons), np.random.default_rng(seed)).comparisons
 
 
 # ---- on this machine -------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Timings:
-    """Time of full passes: elapsed, and processor time of all tasks."""
+def split(count: int, sizes: Sequence[float]) -> list[int]:
+    """A count divided in proportion to some sizes."""
+    ends = np.concatenate([[0.0], np.cumsum(sizes, dtype=np.float64)])
+    return np.diff(np.rint(ends / ends[-1] * count).astype(np.int64)).tolist()
 
-    n_evaluations: int = 0
-    seconds: float = 0.0
-    compute_seconds: float = 0.0
-    best: tuple[float, float] = (float("inf"), 0.0)  # both, of the fastest pass
 
-    def add(self, seconds: float, compute_seconds: float, n_comparisons: int, n_bytes: int) -> None:
-        """Record a pass; after a few, warn once if this machine alone would be faster and could hold the data."""
-        self.n_evaluations += 1
-        self.seconds += seconds
-        self.compute_seconds += compute_seconds
-        self.best = min(self.best, (seconds, compute_seconds))
-        if self.n_evaluations != _WARM_UP:
-            return
-        seconds, compute = self.best
-        alone = compute / resolve_jobs(None)
-        if seconds > _NOTICEABLY * alone and n_bytes < (available_memory() or 0) / 2:
-            warnings.warn(
-                f"a pass over {n_comparisons:,} comparisons takes {1e3 * seconds:.0f} ms on the cluster, of which "
-                f"{1e3 * compute:.1f} ms are computing; this machine alone would need about {1e3 * alone:.1f} ms: "
-                "fit without a cluster",
-                PerformanceWarning,
-                stacklevel=2,
-            )
+def plan_steps(
+    weights: Sequence[float], step: float, n_steps: int, seed: int, first: int, same_length: bool
+) -> dict[int, tuple[float, Steps]]:
+    """For every shard that takes steps: its share of them and its own, given those of a serial pass.
+
+    Shards get steps in proportion to their weights, so that on average every comparison counts as in the objective.
+    With `same_length` a shard's path is as long as that of the serial pass: fewer steps, each longer.
+    """
+    plan = {}
+    for number, (own, before) in enumerate(zip(split(n_steps, weights), split(first, weights))):
+        if own:
+            share = own / n_steps
+            word = np.random.SeedSequence([int(seed), number]).generate_state(1, np.uint64)[0]
+            plan[number] = share, (step / share if same_length else step, own, int(word >> np.uint64(1)), before)
+    return plan
 
 
 class DaskObjective(Objective):
@@ -282,162 +163,111 @@ class DaskObjective(Objective):
             comparisons = open_data(comparisons, client, **options)
         super().__init__(loss, n_components, comparisons.n_objects, comparisons.n_comparisons)
         self.data = comparisons
-        self.timings = Timings()
         self._engine = comparisons.engine
         self._check_loss()
-        self._total = float(sum(map(sum, comparisons.weights)))
-        # A shard in memory is one block, whatever it was read from.
-        self._rows, self._weights = comparisons.rows, comparisons.weights
-        if comparisons.hold_rows:
-            self._rows = [[sum(blocks)] for blocks in comparisons.rows]
-            self._weights = [[sum(blocks)] for blocks in comparisons.weights]
+        self._weights = [shard.total_weight for shard in comparisons.shards]
+        self._total = float(sum(self._weights))
         self._homes: list[str] = []
-        self._shards: list[Any] = []
+        self._loaded: list[Any] = []
         self.n_shards = len(comparisons.shards)  # tasks in a pass
 
     def value(self, X: np.ndarray) -> float:
-        return self._sum(X, "value").total / self._total
+        return self._mean(X, "value")[0]
 
     def error(self, X: np.ndarray) -> float:
-        return self._sum(X, "error").total / self._total
+        return self._mean(X, "error")[0]
 
     def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
-        part = self._sum(X, "gradient")
-        return part.total / self._total, part.array / self._total
+        return self._mean(X, "gradient")
 
     def snapshot(self, X: np.ndarray) -> Snapshot:
-        """The slopes of the comparisons stay on the workers, if they fit there."""
+        """The slopes of the comparisons stay on the workers."""
         X = self._points(X).copy()
-        if not self.data.hold_slopes:
-            return Snapshot(X, *self.value_and_gradient(X), None)
-        slopes: list[Any] = []  # on the cluster: the points, and those of each shard
-
-        def build(attempt: int) -> Any:
-            points = self._engine.broadcast(X, self.n_shards)
-            taken = self._started("snapshot", take_snapshot, dict.fromkeys(range(self.n_shards), (points,)))
-            slopes[:] = [points, taken]
-            parts = [
-                self._engine.submit("part-of-snapshot", itemgetter(0), kept, home=home)
-                for kept, home in zip(taken, self._homes)
-            ]
-            return self._engine.tree("sum", combine, parts)
-
-        part = self._timed(build)
-        return Snapshot(X, part.total / self._total, part.array / self._total, slopes)
+        return Snapshot(X, *self._mean(X, "snapshot"), None)
 
     def svrg_pass(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
     ) -> np.ndarray:
         X = self._points(X)
-        plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=True)
-        sent = X.copy() if X is not snapshot.X else None
-
-        def build(attempt: int) -> Any:
-            engine, n = self._engine, self.n_shards
-            S, kept = snapshot.slopes if snapshot.slopes and attempt == 0 else (engine.broadcast(snapshot.X, n), None)
-            gradient = engine.broadcast(snapshot.gradient, n)
-            start = None if sent is None else engine.broadcast(sent, n)
-            jobs = {number: (start, S, gradient, kept and kept[number], inner) for number, inner in plan}
-            return engine.tree("sum", combine, self._started("svrg-pass", svrg, jobs))
-
-        return X + self._engine.run(build, self._forget).array
+        jobs = plan_steps(self._weights, step, n_steps, seed, first, same_length=True)
+        return X + self._sum(svrg, [X, snapshot.X, snapshot.gradient], jobs)[1]
 
     def sgd_pass(
         self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0, power: float = 1
     ) -> np.ndarray:
-        X = self._points(X).copy()
+        X = self._points(X)
         plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=False)
         # A shard counts its own steps: the decay over a pass is that of the serial run.
-        jobs = {number: (inner, decay * self.n_shards, power) for number, inner in plan}
-        return X + self._engine.run(self._summing("sgd-pass", sgd, [X], jobs), self._forget).array
+        jobs = {number: (*own, decay * self.n_shards, power) for number, own in plan.items()}
+        return X + self._sum(sgd, [X], jobs)[1]
 
     def adagrad_pass(
         self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        X = self._points(X).copy()
-        plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=False)
-        jobs = {number: (inner,) for number, inner in plan}
-        part = self._engine.run(self._summing("adagrad-pass", adagrad, [X, memory], jobs), self._forget)
-        return X + part.array[:, :-1], memory + part.array[:, -1], part.total
+        X = self._points(X)
+        jobs = plan_steps(self._weights, step, n_steps, seed, first, same_length=False)
+        value, moved = self._sum(adagrad, [X, memory], jobs)
+        return X + moved[:, :-1], memory + moved[:, -1], value
 
     def subset(self, size: int, rng: np.random.Generator) -> Any:
         """Held on this machine if it fits and its passes are no slower than full ones on the cluster; else all."""
         threads = max(sum(self._engine.workers().values()), 1)
         small = _SMALL_BATCH * self.n_objects * self.n_components
         slow = size > max(self.n_comparisons * resolve_jobs(None) // threads, small)
-        if slow or size * self.data.n_bytes / self.n_comparisons > (available_memory() or 0) / 4:
+        if slow or size * row_bytes(self.data.n_columns) > (available_memory() or 0) / 4:
             return self
-        seeds = [rng.integers(2**63, size=len(blocks)).tolist() for blocks in self._rows]
-        jobs = dict(enumerate(zip(split(size, self._rows), seeds)))
-        found = self._engine.run(lambda attempt: self._started("sample-shard", sample, jobs), self._forget)
-        parts = [part for part in found if part is not None]
+        rows = [shard.n_comparisons for shard in self.data.shards]
+        seeds = rng.integers(2**63, size=self.n_shards).tolist()
+        jobs = {number: own for number, own in enumerate(zip(split(size, rows), seeds)) if own[0]}
+        parts = self._engine.run(lambda: self._started(sample, jobs), self._forget)
         return LocalObjective(Comparisons.concat(parts), self.loss, self.n_components)
 
     def _check_loss(self) -> None:
-        """Refuse a custom loss whose module the workers cannot import; a class of the main script is sent to them."""
+        """Refuse a loss whose module the workers cannot import; a class of the main script is sent to them."""
         module = type(self.loss).__module__
-        if isinstance(self.loss, CustomLoss) and module != "__main__":
-            found = self._engine.client.run(can_import, module)
-            if not all(found.values()):
-                raise ValueError(
-                    f"loss {self.loss.name!r}: got a class of module {module!r}, which workers cannot import; install "
-                    "the module there, or define the class in the script itself"
-                )
+        if not all(self._engine.client.run(can_import, module).values()):
+            raise ValueError(
+                f"loss {self.loss.name!r}: got a class of module {module!r}, which workers cannot import; install the "
+                "module there, or define the class in the script itself"
+            )
 
-    def _sum(self, X: np.ndarray, what: str) -> Part:
-        jobs = dict.fromkeys(range(self.n_shards), (what,))
-        return self._timed(self._summing(what, evaluate, [self._points(X)], jobs))
+    def _mean(self, X: np.ndarray, what: str) -> tuple[float, Any]:
+        total, array = self._sum(evaluate, [self._points(X)], dict.fromkeys(range(self.n_shards), (what,)))
+        return total / self._total, array / self._total
 
-    def _summing(
-        self, name: str, task: Callable[..., Part], arrays: list[np.ndarray], jobs: dict[int, tuple]
-    ) -> Callable[[int], Any]:
-        """A function that starts a task on shards, sends arrays to it, and sums its parts."""
+    def _sum(self, task: Callable[..., Part], arrays: list[np.ndarray], jobs: dict[int, tuple]) -> Part:
+        """Sum of a task over shards; `arrays` go to all, `jobs` are further arguments by number of the shard."""
 
-        def build(attempt: int) -> Any:
-            sent = [self._engine.broadcast(array, self.n_shards) for array in arrays]
-            parts = self._started(name, task, {number: (*sent, *rest) for number, rest in jobs.items()})
-            return self._engine.tree("sum", combine, parts)
+        def build() -> Any:
+            # One that is given twice is sent once.
+            sent = {id(array): self._engine.broadcast(array, self.n_shards) for array in arrays}
+            same = [sent[id(array)] for array in arrays]
+            parts = self._started(task, {number: (*same, *own) for number, own in jobs.items()})
+            return self._engine.tree(combine, parts)
 
-        return build
+        return self._engine.run(build, self._forget)
 
-    def _started(self, name: str, task: Callable[..., Any], jobs: dict[int, tuple]) -> list[Any]:
-        """Futures of a task on shards, each on its own worker; `jobs` has further arguments by number of the shard."""
-        shards = self._load()
+    def _started(self, task: Callable[..., Any], jobs: dict[int, tuple]) -> list[Any]:
+        """Futures of a task on shards, each on its own worker."""
+        self._load()
         return [
-            self._engine.submit(name, task, shards[number], *rest, home=self._homes[number])
-            for number, rest in jobs.items()
+            self._engine.submit(task, self._loaded[number], *arguments, home=self._homes[number])
+            for number, arguments in jobs.items()
         ]
 
-    def _timed(self, build: Any) -> Part:
-        started = time.perf_counter()
-        part = self._engine.run(build, self._forget)
-        self.timings.add(time.perf_counter() - started, part.seconds, self.n_comparisons, self.data.n_bytes)
-        return part
-
-    def _load(self) -> list[Any]:
-        """Futures of the shards, loaded on their workers on first use and again after a worker was lost."""
-        engine = self._engine
-        if not self._shards:
-            self._homes = engine.homes(self.n_shards)
-            missing = list(range(self.n_shards))
-            self._shards = [None] * self.n_shards
-        else:
-            missing = [number for number, home in enumerate(self._homes) if home not in engine.present]
-            self._homes = engine.rehomed(self._homes)
-        if missing:
-            plan = self.data.plan
-            if plan is not None:
-                plan = engine.client.scatter(plan.without_people(), broadcast=True, hash=False)
-            for number in missing:
-                home = self._homes[number]
-                pieces = place(engine, self.data.shards[number], self.data.hold_rows, home)
-                self._shards[number] = engine.submit(
-                    "load-shard", Shard, pieces, plan, self.loss, self.n_components, self.data.hold_rows, home=home
-                )  # fmt: skip
-        return self._shards
+    def _load(self) -> None:
+        """Load the shards on their workers, on first use and again after data were lost."""
+        if self._loaded:
+            return
+        engine, data, shape = self._engine, self.data, (self.n_objects, self.n_components)
+        self._homes = engine.homes(self.n_shards)
+        plan = None if data.plan is None else engine.client.scatter(data.plan, broadcast=True, hash=False)
+        for shard, home in zip(data.shards, self._homes):
+            pieces, bare = place(engine, shard.pieces, data.hold, home), replace(shard, pieces=[])
+            self._loaded.append(engine.submit(Loaded, pieces, bare, plan, self.loss, shape, data.hold, home=home))
 
     def _forget(self) -> None:
-        self._shards = []
+        self._loaded = []
 
 
 @contextlib.contextmanager
@@ -458,7 +288,7 @@ def cluster_objective(
         cut = {} if checkpoint is None else checkpoint.setting
         data = open_data(X, known, y=y, sample_weight=sample_weight, n_objects=n_objects, **cut)
         if not cut:
-            cut |= {"n_shards": sum(data.engine.workers().values()), "hold": data.hold_rows}
+            cut |= {"n_shards": sum(data.engine.workers().values()), "hold": data.hold}
         objective = DaskObjective(data, loss, n_components)
         try:
             yield objective
@@ -467,9 +297,3 @@ def cluster_objective(
                 raise
             path = checkpoint.path
             raise ClusterError(f"{error}; the fit so far is in {path}: continue with resume=True") from error
-        timings = objective.timings
-        count = max(timings.n_evaluations, 1)
-        logger.info(
-            "%d passes, %.4g s each, %.4g s of it computing",
-            timings.n_evaluations, timings.seconds / count, timings.compute_seconds / count,
-        )  # fmt: skip

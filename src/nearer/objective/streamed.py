@@ -90,6 +90,8 @@ class StreamedObjective(BlockObjective):
                     row = int(np.argmax(block.weights))
                     heaviest, most = block.index[row], float(block.weights[row])
             taken = upto
+        # A block without weight is not read.
+        index, weights = index[:taken], None if weights is None else weights[:taken]
         if weights is not None and not weights.any():  # weights of zero only: nothing to learn from
             index[-1], weights[-1] = heaviest, most
         part = Comparisons(index, n_objects=self.n_objects, weights=weights)

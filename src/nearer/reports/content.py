@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,11 @@ import numpy as np
 
 from nearer import __version__
 from nearer.data.splits import answers_naming
-from nearer.io.coerce import as_comparisons
 from nearer.io.files import atomic_write, check_ending, refuse_unwritable
 from nearer.metrics import WorstComparisons, worst_comparisons
 from nearer.registry import PAGES
 from nearer.reports.page import render
-from nearer.reports.sentences import data_sentence, reliability_sentence
+from nearer.reports.sentences import data_sentence
 from nearer.selection import Evaluation, evaluate
 from nearer.selection.evaluate import answers_about
 
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 
 _EXTRAPOLATE = 4  # the learning curve is continued to this many times the answers there are
 _KEPT = (
-    "title", "command", "groups", "covariances", "level", "dimensions", "chosen_dimension", "learning_curve", "images",
-    "facts", "people",
+    "title", "command", "groups", "covariances", "dimensions", "chosen_dimension", "learning_curve", "images", "facts",
+    "people",
 )  # fmt: skip
 
 
@@ -43,8 +42,7 @@ class Report:
     command: str = ""  # that repeats the result
     labels: Sequence | np.ndarray | None = None  # (n_objects,)
     groups: Sequence | np.ndarray | None = None  # (n_objects,); None, NaN, "" for no group
-    covariances: np.ndarray | None = None  # of the positions (n_objects, n_components, n_components); NaN: unknown
-    level: float = 0.9  # probability of the regions drawn from covariances
+    covariances: Any = None  # of the positions (n_objects, n_components, n_components); NaN: unknown
     evaluation: Evaluation = field(default_factory=Evaluation)  # its single figures are shown
     history: Mapping[str, Any] | None = None  # columns objective, step_size, ...: one entry per epoch
     dimensions: Mapping[str, Any] | None = None  # columns n_components, accuracy, perhaps standard_error
@@ -56,25 +54,6 @@ class Report:
     n_answers: Sequence | np.ndarray | None = None  # (n_objects,): answers that name each object
     images: str | os.PathLike | None = None  # folder of pictures whose file names without ending are the labels
     facts: Mapping[str, Any] = field(default_factory=dict)  # anything else to show, such as loss, solver and seed
-    in_stages: bool = False  # whether the objective changes between stages of the history, as with the solver auto
-
-    def __post_init__(self) -> None:
-        X = np.asarray(self.embedding, dtype=float)
-        if X.ndim != 2 or 0 in X.shape:
-            raise ValueError(f"embedding: got shape {X.shape}, expected (n_objects, n_components)")
-        if np.isinf(X).any():
-            row = int(np.flatnonzero(np.isinf(X).any(axis=1))[0])
-            raise ValueError(f"embedding: got {X[row].tolist()} in row {row}, expected finite numbers or NaN")
-        object.__setattr__(self, "embedding", X)
-        if self.covariances is not None:
-            object.__setattr__(self, "covariances", np.asarray(self.covariances, dtype=float))
-
-    @property
-    def has_few_answers(self) -> np.ndarray:
-        """Which objects are in too few questions to have a certain place, bool (n_objects,), as `check` says."""
-        few = {entry["object"] for entry in (self.check or {}).get("too_few") or ()}
-        names = range(len(self.embedding)) if self.labels is None else self.labels
-        return np.array([name in few for name in names])
 
     def to_dict(self) -> dict[str, Any]:
         """What `from_dict` reads back, so that ``replace(describe(model), **fields)`` is this page."""
@@ -85,10 +64,7 @@ class Report:
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> dict[str, Any]:
         """The fields that `to_dict` gave, read back from JSON; unknown ones are left out."""
-        known = {name: values[name] for name in _KEPT if values.get(name) is not None}
-        if "covariances" in known:
-            known["covariances"] = np.array(known["covariances"], dtype=float)
-        return known
+        return {name: values[name] for name in _KEPT if values.get(name) is not None}
 
     def html(self) -> str:
         """The whole page as text."""
@@ -103,18 +79,10 @@ class Report:
 
 
 def write_report(
-    model: OrdinalEmbedding,
-    comparisons: Any = None,
-    path: str | os.PathLike | None = None,
-    *,
-    title: str = "Map",
-    groups: Sequence | np.ndarray | None = None,
-    images: str | os.PathLike | None = None,
-    command: str = "",
-    facts: Mapping[str, Any] | None = None,
-    force: bool = False,
-    **studies: Any,
-) -> Report:
+    model: OrdinalEmbedding, comparisons: Any = None, path: str | os.PathLike | None = None, *, title: str = "Map",
+    groups: Sequence | np.ndarray | None = None, images: str | os.PathLike | None = None, command: str = "",
+    facts: Mapping[str, Any] | None = None, force: bool = False, **studies: Any,
+) -> Report:  # fmt: skip
     """Measure how far to trust a map, and write one HTML file that shows both.
 
     Parameters
@@ -136,24 +104,18 @@ def write_report(
     if path is not None:
         check_ending(path, PAGES)
         refuse_unwritable(path, force)
-    if comparisons is not None:
-        comparisons = as_comparisons(comparisons)
-    found = evaluate(model, comparisons, **studies)
-    made = describe(model, comparisons, found, title=title, groups=groups, images=images, command=command, facts=facts)
+    answers = answers_about(model, comparisons)
+    found = evaluate(model, answers, **studies)
+    made = describe(model, answers, found, title=title, groups=groups, images=images, command=command, facts=facts)
     if path is not None:
         made.save(path, force=force)
     return made
 
 
 def describe(
-    model: OrdinalEmbedding,
-    comparisons: Any = None,
-    evaluation: Evaluation | None = None,
-    *,
-    title: str = "Map",
-    facts: Mapping[str, Any] | None = None,
-    **page: Any,
-) -> Report:
+    model: OrdinalEmbedding, comparisons: Any = None, evaluation: Evaluation | None = None, *, title: str = "Map",
+    facts: Mapping[str, Any] | None = None, **page: Any,
+) -> Report:  # fmt: skip
     """Put what is known about a map into a report, without fitting anything; `page` are further fields of it."""
     found = Evaluation() if evaluation is None else evaluation
     answers = answers_about(model, comparisons)
@@ -181,30 +143,23 @@ def describe(
         evaluation=found,
         history=history.to_dict() if history is not None and len(history) else None,
         facts=_facts(model, found) | dict(facts or {}),
-        in_stages=_solver_name(model) == "auto",
         **shown | page,
     )
-
-
-def _solver_name(model: OrdinalEmbedding) -> str:
-    return str(getattr(model.solver, "name", model.solver))
 
 
 def _facts(model: OrdinalEmbedding, found: Evaluation) -> dict[str, Any]:
     """Loss, solver and outcome of a fit, for the end of the report."""
     facts: dict[str, Any] = {}
     if hasattr(model, "loss_"):
-        params = [f"{item.name}={getattr(model.loss_, item.name):g}" for item in fields(model.loss_)]
-        facts["Loss"] = model.loss_.name + (f" ({', '.join(params)})" if params else "")
-    facts |= {"Solver": _solver_name(model), "Starts": model.n_init, "Seed": model.random_state}
+        facts["Loss"] = " ".join([model.loss_.name, *(f"{name}={v:g}" for name, v in vars(model.loss_).items())])
+    facts["Solver"] = getattr(model.solver, "name", model.solver)
+    facts |= {"Starts": model.n_init, "Seed": model.random_state}
     if hasattr(model, "result_"):
         facts |= {"Outcome": model.result_.message, "Epochs": model.result_.n_iter}
         facts["Gradients of single comparisons"] = f"{model.result_.n_gradients:,}"
-    if hasattr(model, "objective_"):
         facts["Objective"] = f"{model.objective_:.6g}"
-    weighed = getattr(model, "reliability_", None)
-    if weighed is not None:
-        facts["Reliability"] = reliability_sentence(weighed.guesses)
+    if getattr(model, "reliability_", None) is not None:
+        facts["Weights"] = "by how often each participant seems to guess"
     if found.fold_accuracy:
         facts["Cross-validation"] = f"{len(found.fold_accuracy)} folds"
     return facts | {"nearer": __version__, "Python": platform.python_version()}

@@ -33,12 +33,14 @@ if TYPE_CHECKING:
     from nearer.reports.content import Report
 
 _SCRIPTS = ("base.js", "view.js", "draw.js", "map.js", "pairs.js", "charts.js", "main.js")
-MAX_COVARIANCE_NUMBERS = 600_000  # beyond, the file would be too large for a browser
-MAX_ROWS = 600
 MAX_NAME = 40
 MAX_TABLE = 500  # rows; the download has them all
 MAX_DISTANCES = 1500  # objects in a square table
 MAX_PEOPLE = 100  # listed, the most doubtful first
+_CHARTED = (
+    "epoch", "n_gradients", "objective", "step_size", "n_components", "n_comparisons", "accuracy", "standard_error",
+    "low", "high", "extrapolated",
+)  # fmt: skip
 
 
 def render(report: Report) -> str:
@@ -49,8 +51,6 @@ def render(report: Report) -> str:
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    n_objects, n_components = report.embedding.shape
-    reading = sentences.map_sentence(n_objects, n_components, spread_shares(report.embedding).tolist())
     parts = {
         "policy": policy,
         "style": style,
@@ -60,7 +60,7 @@ def render(report: Report) -> str:
         "subtitle": f'<p class="subtitle">{_text(report.subtitle)}</p>' if report.subtitle else "",
         "headline": _sentence(sentences.headline(report.evaluation)),
         "scores": _scores(report),
-        "map_text": _sentence(reading),
+        "map_text": _sentence(sentences.map_sentence(*report.embedding.shape)),
         "notes": "".join(f"<p>{_text(note)}</p>" for note in notes),
         "coordinates": _coordinates(report),
         **_sections(report),
@@ -74,20 +74,22 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
     n_objects, n_components = report.embedding.shape
     notes: list[str] = []
     labels = label_texts(report.labels, n_objects)
+    # As given: file names may hold what a printable label cannot.
+    given = range(n_objects) if report.labels is None else list(report.labels)
+    too_few = {entry["object"] for entry in (report.check or {}).get("too_few") or ()}
+    cut = shorten_apart(labels, MAX_NAME)
     values: dict[str, Any] = {
         "n": n_objects,
         "d": n_components,
         "labels": labels,
+        "short": {i: short for i, (short, label) in enumerate(zip(cut, labels)) if short != label},
         "x": [_numbers(column, decimals_of(report.embedding, 6)) for column in report.embedding.T],
-        "level": report.level,
-        "palette": list(PALETTE),
+        "few": [i for i, name in enumerate(given) if name in too_few],
+        "palette": PALETTE,
         "shares": [round(float(share), 3) for share in spread_shares(report.embedding)],
     }
-    cut = shorten_apart(labels, MAX_NAME)
-    values["short"] = {i: short for i, (short, label) in enumerate(zip(cut, labels)) if short != label}
     if report.n_answers is not None:
         values["answers"] = [round(float(number), 1) for number in report.n_answers]
-    values["few"] = np.flatnonzero(report.has_few_answers).tolist()
     if values["few"]:
         notes.append(sentences.few_answers_sentence(len(values["few"]), n_components))
     unplaced = int((~np.isfinite(report.embedding).all(axis=1)).sum())
@@ -97,25 +99,16 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
         codes, names, other = merge_small_groups(*group_codes(report.groups, n_objects))
         values["groups"] = {"codes": codes.tolist(), "names": names, "other": other}
     if report.covariances is not None:
-        if n_objects * n_components * (n_components + 1) // 2 > MAX_COVARIANCE_NUMBERS:
-            notes.append("Regions of uncertainty are not shown: too many objects and dimensions for one file.")
-        else:
-            decimals = decimals_of(report.covariances, 5)
-            upper = [report.covariances[:, a, b] for a in range(n_components) for b in range(a, n_components)]
-            values["cov"] = [_numbers(column, decimals) for column in upper]
+        covariances = np.array(report.covariances, dtype=float)
+        decimals, upper = decimals_of(covariances, 5), zip(*np.triu_indices(n_components))
+        values["cov"] = [_numbers(covariances[:, a, b], decimals) for a, b in upper]
     if report.images is not None:
-        # The labels as given: file names may hold what a printable label cannot.
-        given = labels if report.labels is None else list(report.labels)
-        thumbnails = load_thumbnails(report.images, given)
-        values["thumbs"] = {str(number): uri for number, uri in thumbnails.uris.items()}
-        notes += thumbnails.notes
-    if report.history is not None:
-        values["history"] = _thin(report.history)
-    if report.dimensions is not None:
-        values["dimensions"] = _numeric(report.dimensions)
-        values["chosen"] = report.chosen_dimension
-    if report.learning_curve is not None:
-        values["learning"] = _numeric(report.learning_curve)
+        values["thumbs"], missing = load_thumbnails(report.images, given)
+        notes += missing
+    for name in ("history", "dimensions", "learning_curve"):
+        if (table := getattr(report, name)) is not None:
+            values[name] = {key: _numbers(table[key]) for key in _CHARTED if key in table}
+    values["chosen"] = report.chosen_dimension
     if report.evaluation.ceiling is not None and not report.evaluation.ceiling_is_rough:
         values["ceiling"] = [report.evaluation.ceiling_least, report.evaluation.ceiling]
     return values, notes
@@ -136,29 +129,10 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
-def _numbers(column: np.ndarray, decimals: int) -> list[float | None]:
-    """Rounded; what is not finite becomes None."""
-    return [value if np.isfinite(value) else None for value in np.round(column, decimals).tolist()]
-
-
-def _numeric(table: Mapping[str, Any]) -> dict[str, list]:
-    """Numeric columns of a table; None and what is not finite become None."""
-    out: dict[str, list] = {}
-    for name, column in table.items():
-        try:
-            values = np.asarray(column, dtype=float)
-        except (TypeError, ValueError):
-            continue  # a column of text has no place in a chart
-        out[str(name)] = [float(f"{v:.7g}") if np.isfinite(v) else None for v in values.tolist()]
-    return out
-
-
-def _thin(history: Mapping[str, Any]) -> dict[str, Any]:
-    """At most 600 rows, evenly taken, the last one included, and the number of all."""
-    table = _numeric(history)
-    n_rows = len(table["objective"])
-    rows = np.unique(np.linspace(0, max(n_rows - 1, 0), min(n_rows, MAX_ROWS)).round().astype(int))
-    return {"rows": n_rows, **{name: [column[i] for i in rows] for name, column in table.items()}}
+def _numbers(column: Iterable[Any], decimals: int = 99) -> list[float | None]:
+    """Rounded; None and what is not finite become None."""
+    values = np.array(list(column), dtype=float).tolist()
+    return [round(value, decimals) if np.isfinite(value) else None for value in values]
 
 
 def _sections(report: Report) -> dict[str, str]:
@@ -198,15 +172,6 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]], kind: str = "") -
     )
 
 
-def _tried(report: Report) -> sentences.Tried | None:
-    """How the map's dimension compares with the one chosen; None if it was not among those tried."""
-    accuracy = {d: value for d, value, _ in _by_dimension(report)}
-    shown, chosen = report.embedding.shape[1], report.chosen_dimension
-    if chosen is None or not {shown, chosen} <= set(accuracy):
-        return None
-    return sentences.Tried(shown, chosen, accuracy[shown], accuracy[chosen])
-
-
 def _by_dimension(report: Report) -> list[tuple[int, float, float | None]]:
     """The dimensions tried whose accuracy is known, that accuracy, and its standard error."""
     table = report.dimensions or {"n_components": (), "accuracy": ()}
@@ -217,21 +182,21 @@ def _by_dimension(report: Report) -> list[tuple[int, float, float | None]]:
 
 def _scores(report: Report) -> str:
     found, board = report.evaluation, ""
-    percent, interval = sentences.percent, sentences.interval
     if found.held_out is not None:
+        text, caption = sentences.percent(found.held_out), sentences.held_out_source(found)
         bounds = (found.held_out_low, found.held_out_high)
-        caption = sentences.held_out_source(found)
-        board += _score("On new answers", percent(found.held_out), caption, "held", found.held_out, *bounds)
+        board += _score("On new answers", text, caption, "held", found.held_out, *bounds)
     if found.training is not None:
-        caption = "answers the map was made from"
-        board += _score("On its own answers", percent(found.training), caption, "train", found.training)
+        text, caption = sentences.percent(found.training), "answers the map was made from"
+        board += _score("On its own answers", text, caption, "train", found.training)
     if found.ceiling is not None:
-        low, high = found.ceiling_least, found.ceiling
-        value = percent(high) if low in (None, high) else interval(low, high)
-        board += _score("Best possible", value, sentences.ceiling_source(found), "limit", None, low, high)
+        text, caption = sentences.ceiling_text(found), sentences.ceiling_source(found)
+        board += _score("Best possible", text, caption, "limit", None, found.ceiling_least, found.ceiling)
     if not board:
         return "<p>No score was computed for this map.</p>"
-    text = " ".join(sentences.fit_sentences(found, _tried(report)))
+    accuracy = {d: value for d, value, _ in _by_dimension(report)}
+    preferred = sentences.preferred_dimension(report.embedding.shape[1], report.chosen_dimension, accuracy)
+    text = " ".join(sentences.fit_sentences(found, preferred))
     return (
         f'<dl class="scores">{board}</dl><p class="scale" aria-hidden="true"><span>50 % (guessing)</span>'
         f"<span>100 %</span></p><p>{_sentence(text)}</p>"
@@ -239,14 +204,9 @@ def _scores(report: Report) -> str:
 
 
 def _score(
-    name: str,
-    text: str,
-    caption: str,
-    kind: str,
-    value: float | None,
-    low: float | None = None,
+    name: str, text: str, caption: str, kind: str, value: float | None, low: float | None = None,
     high: float | None = None,
-) -> str:
+) -> str:  # fmt: skip
     """A score as text, and a line from 50 to 100 % with a dot for the value and a bar for its interval."""
 
     def position(fraction: float) -> float:
@@ -274,9 +234,7 @@ def _coordinates(report: Report) -> str:
     buttons = " ".join(f'<button type="button" id="{name}">{what}</button>' for name, what in names.items())
     button = f'<p class="downloads">Download (CSV): {buttons}</p>'
     if n_objects > MAX_TABLE:
-        return (
-            f'{button}<p class="small">With {n_objects:,} objects the table of coordinates is in the download only.</p>'
-        )
+        return button
     labels = label_texts(report.labels, n_objects)
     head = ["Object", *(f"x{k + 1}" for k in range(n_components))]
     decimals = max(0, decimals_of(report.embedding, 5))
@@ -293,9 +251,8 @@ def _chart(name: str, label: str) -> str:
 
 def _dimensions(report: Report, table: Mapping[str, Any]) -> str:
     scores = _by_dimension(report)
-    is_partial = report.chosen_dimension is None and "n_folds" in table
     accuracy = {d: a for d, a, _ in scores}
-    text = sentences.dimensions_sentence(report.chosen_dimension, report.embedding.shape[1], accuracy, is_partial)
+    text = sentences.dimensions_sentence(report.chosen_dimension, report.embedding.shape[1], accuracy)
     rows = (
         [str(d), _sentence(sentences.percent(a)), "–" if e is None or not np.isfinite(e) else f"± {100 * e:.1f}"]
         for d, a, e in scores
@@ -310,9 +267,8 @@ def _learning(_report: Report, _curve: Mapping[str, Any]) -> str:
 
 
 def _convergence(report: Report, history: Mapping[str, Any]) -> str:
-    objective = [value for value in history["objective"] if value is not None]
-    label = f"Objective from {objective[0]:.4g} to {objective[-1]:.4g}" if objective else "Objective"
-    body = f"<p>{_sentence(sentences.convergence_sentence(report.in_stages))}</p>{_chart('chart-objective', label)}"
+    label = f"Objective from {history['objective'][0]:.4g} to {history['objective'][-1]:.4g}"
+    body = f"<p>{sentences.CONVERGENCE}</p>{_chart('chart-objective', label)}"
     if "step_size" in history:
         steps = _chart("chart-steps", "Step size by epoch")
         body += f"<details><summary>For the curious: the step sizes</summary>{steps}</details>"
@@ -320,10 +276,8 @@ def _convergence(report: Report, history: Mapping[str, Any]) -> str:
 
 
 def _violations(report: Report, violations: WorstComparisons) -> str:
-    text = sentences.violations_sentence(
-        violations.n_violated, violations.n_comparisons, violations.n_unplaced, violations.share,
-        (report.check or {}).get("answers_are_rows", True),
-    )  # fmt: skip
+    are_answers = (report.check or {}).get("answers_are_rows", True)
+    text = sentences.violations_sentence(violations, "answer" if are_answers else "comparison")
     if not len(violations):
         return f"<p>{_text(text)}</p>"
     text += " The worst, by the difference of the two distances:"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from nearer.data.messages import counted
 from nearer.people.participants import SIGNIFICANT
 from nearer.selection.thresholds import CLEAR, WORTHWHILE
 
 if TYPE_CHECKING:
+    from nearer.metrics import WorstComparisons
     from nearer.selection import DimensionSelection, Evaluation
 
 
@@ -34,28 +35,17 @@ def interval(low: float, high: float) -> str:
     return f"{100 * low:.1f} to {100 * high:.1f} %"
 
 
-class Tried(NamedTuple):
-    """Held-out accuracy of the map's own dimension (shown), and of the one that the answers support (chosen)."""
+def preferred_dimension(shown: int, chosen: int | None, accuracy: Mapping[int, float]) -> str | None:
+    """Whether "fewer" dimensions do about as well as the map's own, "another" number better, or neither: "this".
 
-    shown: int
-    chosen: int
-    shown_accuracy: float
-    chosen_accuracy: float
-
-    @property
-    def needs_fewer(self) -> bool:
-        """Whether a smaller dimension does about as well."""
-        return self.chosen < self.shown and self.gain > -WORTHWHILE
-
-    @property
-    def is_beaten(self) -> bool:
-        """Whether the chosen dimension is better by as much as matters."""
-        return self.chosen != self.shown and self.gain >= WORTHWHILE
-
-    @property
-    def gain(self) -> float:
-        """What the chosen dimension adds to the accuracy."""
-        return self.chosen_accuracy - self.shown_accuracy
+    None where the held-out accuracy of the dimension shown or chosen is not known.
+    """
+    if chosen is None or not {shown, chosen} <= accuracy.keys():
+        return None
+    gain = accuracy[chosen] - accuracy[shown]
+    if chosen < shown and gain > -WORTHWHILE:
+        return "fewer"
+    return "another" if chosen != shown and gain >= WORTHWHILE else "this"
 
 
 def headline(found: Evaluation) -> str:
@@ -70,8 +60,8 @@ def headline(found: Evaluation) -> str:
     return "A map of the objects, made from comparisons."
 
 
-def fit_sentences(found: Evaluation, tried: Tried | None = None) -> list[str]:
-    """What the scores say together, and what they cannot say."""
+def fit_sentences(found: Evaluation, preferred: str | None = None) -> list[str]:
+    """What the scores say together, and what they cannot say; `preferred` is of `preferred_dimension`."""
     held_out, training, said = found.held_out, found.training, []
     if held_out is None and training is not None:
         said.append(
@@ -87,8 +77,8 @@ def fit_sentences(found: Evaluation, tried: Tried | None = None) -> list[str]:
     if _is_guessing(found):
         said.append("This cannot be distinguished from guessing, which satisfies 50 %.")
     if held_out is not None and training is not None and training - held_out > CLEAR:
-        said.append(_gap(training - held_out, tried))
-    said += [_agreement(found), _dimension(found, tried), _room(found, tried)]
+        said.append(_gap(training - held_out, preferred))
+    said += [_agreement(found), _room(found, preferred)]
     return [sentence for sentence in said if sentence]
 
 
@@ -98,22 +88,17 @@ def _is_stuck(found: Evaluation) -> bool:
 
 
 def _is_guessing(found: Evaluation) -> bool:
-    least = found.held_out if found.held_out_low is None else found.held_out_low
-    return least is not None and least <= 0.5
+    return found.held_out_low is not None and found.held_out_low <= 0.5
 
 
-def _gap(gap: float, tried: Tried | None) -> str:
+def _gap(gap: float, preferred: str | None) -> str:
     text = f"It fits answers it has seen clearly better than new ones (a gap of {points(gap)}): "
-    if tried is None:
+    if preferred is None:
         return text + (
             "there are too few answers for this dimension, or the dimension is wrong. More dimensions may do better as "
             "well as fewer; `nearer dims` tries several."
         )
-    if tried.needs_fewer:
-        return text + "a sign of too many dimensions."
-    if tried.is_beaten:
-        return text + "a sign of too few answers, since a larger map predicts better still."
-    return text + "a sign of too few answers."
+    return text + ("a sign of too many dimensions." if preferred == "fewer" else "a sign of too few answers.")
 
 
 def _agreement(found: Evaluation) -> str:
@@ -124,41 +109,20 @@ def _agreement(found: Evaluation) -> str:
         return f"Only {questions} repeated, too few to estimate how far people agree with each other."
     if found.ceiling == 1 and found.ceiling_low in (None, 1):
         return "Wherever a question was repeated, all answers were the same, so a map could satisfy 100 %."
-    high, low = percent(found.ceiling), None if found.ceiling_low is None else percent(found.ceiling_low)
-    room = f"at most {high}" if low is None else f"about {high}" if low == high else f"between {low} and {high}"
-    return f"People are not fully consistent: going by repeated questions, the best possible map satisfies {room}."
+    best = ceiling_text(found)
+    return f"People are not fully consistent: going by repeated questions, the best possible map satisfies {best}."
 
 
-def _dimension(found: Evaluation, tried: Tried | None) -> str:
-    if tried is None or tried.chosen == tried.shown or _is_stuck(found):
+def _room(found: Evaluation, preferred: str | None) -> str:
+    least, bound, most = found.ceiling_least, found.ceiling_bound, found.held_out_high
+    if least is None or bound is None or most is None or found.ceiling_is_rough or _is_stuck(found):
         return ""
-    dimensions = counted(tried.chosen, "dimension satisfies", "dimensions satisfies")
-    other = f"A map of {dimensions} {percent(tried.chosen_accuracy)} of new answers"
-    if tried.is_beaten:
-        better = ": the simpler map is better." if tried.needs_fewer else "."
-        return f"{other}, {points(tried.gain)} more than one of {tried.shown}{better}"
-    if tried.chosen > tried.shown:
-        return f"{other}, {'hardly' if tried.gain > 0 else 'no'} more than one of {tried.shown}."
-    if tried.needs_fewer:
-        return f"{other}, about as many as one of {tried.shown} does: the simpler map is enough."
-    return (
-        f"{other}, {points(-tried.gain)} less than one of {tried.shown}, but that there are more than {tried.chosen} "
-        "does not show clearly."
-    )
-
-
-def _room(found: Evaluation, tried: Tried | None) -> str:
-    least, bound = found.ceiling_least, found.ceiling_bound
-    if least is None or bound is None or found.held_out is None or found.ceiling_is_rough or _is_stuck(found):
-        return ""
-    most = found.held_out if found.held_out_high is None else found.held_out_high
-    below = least - found.held_out
+    below = least - (found.held_out or 0)
     if below <= 0 and _is_guessing(found):
         return "People agree with each other so little that no map can do better."
     if below <= 0:
-        if tried is not None and tried.is_beaten:
-            return ""  # a better map is known, so this one is good, but not the best
-        return "So this map is about as good as the answers allow."
+        # Where a better map is known, this one is good, but not the best.
+        return "So this map is about as good as the answers allow." if preferred in (None, "this") else ""
     if most >= bound:
         return f"This map is {points(below)} short of that, which chance may explain."
     return f"So this map leaves {points(below)} to be explained."
@@ -166,17 +130,23 @@ def _room(found: Evaluation, tried: Tried | None) -> str:
 
 def held_out_source(found: Evaluation) -> str:
     """What the held-out accuracy was measured on, and its interval."""
-    text = "answers it has not seen" + (", to random questions" if found.random_only else "")
-    if found.held_out_low is None or found.held_out_high is None:
-        return text
-    return f"{text}; {100 * found.level:g} % interval {interval(found.held_out_low, found.held_out_high)}"
+    return f"answers it has not seen{', to random questions' if found.random_only else ''}; {_bounds(found)}"
+
+
+def _bounds(found: Evaluation) -> str:
+    return f"{100 * found.level:g} % interval {interval(found.held_out_low or 0, found.held_out_high or 0)}"
+
+
+def ceiling_text(found: Evaluation) -> str:
+    """The noise ceiling: "88.8 %", or "78.0 to 88.8 %"."""
+    high = found.ceiling or 0
+    low = high if found.ceiling_low is None else found.ceiling_low
+    return percent(high) if percent(low) == percent(high) else interval(low, high)
 
 
 def ceiling_source(found: Evaluation) -> str:
     """What the noise ceiling was estimated from."""
-    if found.ceiling_questions is None:
-        return "noise ceiling, from repeated questions"
-    questions = counted(found.ceiling_questions, "repeated question")
+    questions = counted(found.ceiling_questions or 0, "repeated question")
     return f"noise ceiling, from {questions}" + (": too few to rely on" if found.ceiling_is_rough else "")
 
 
@@ -185,15 +155,19 @@ def scores_line(found: Evaluation) -> str:
     parts = []
     if found.training is not None:
         parts.append(f"{percent(found.training)} of the answers satisfied")
-    if found.held_out is not None and found.held_out_low is not None and found.held_out_high is not None:
-        how = f"{len(found.fold_accuracy)}-fold cross-validation, {100 * found.level:g} % interval"
-        which = " to random questions" if found.random_only else ""
-        bounds = interval(found.held_out_low, found.held_out_high)
-        parts.append(f"{percent(found.held_out)} of held-out answers{which} ({how} {bounds})")
+    if found.fold_accuracy:
+        parts.append(cross_validation_text(found))
     if found.ceiling is not None:
         rough = f" (from {counted(found.ceiling_questions or 0, 'repeated question')} only)"
         parts.append(f"noise ceiling {percent(found.ceiling)}{rough if found.ceiling_is_rough else ''}")
     return "; ".join(parts)
+
+
+def cross_validation_text(found: Evaluation, what: str = "answers") -> str:
+    """The held-out accuracy, and how it was measured."""
+    which = " to random questions" if found.random_only else ""
+    how = f"{len(found.fold_accuracy)}-fold cross-validation, {_bounds(found)}"
+    return f"{percent(found.held_out or 0)} of held-out {what}{which} ({how})"
 
 
 def score_lines(found: Mapping[str, Any]) -> str:
@@ -211,20 +185,15 @@ def score_lines(found: Mapping[str, Any]) -> str:
     return text
 
 
-def map_sentence(n_objects: int, n_components: int, shares: Sequence[float] = ()) -> str:
-    """How to read the map; `shares` are the fractions of its spread along each axis."""
+def map_sentence(n_objects: int, n_components: int) -> str:
+    """How to read the map."""
     how = {
         1: "Objects close to each other on the line were judged similar.",
         2: "Objects close to each other were judged similar; directions and absolute size mean nothing.",
         3: "Drag to turn the map. Objects close to each other in space were judged similar.",
     }
-    text = how.get(
-        n_components,
-        f"The map has {n_components} dimensions; two are shown at a time. Choose them here or in the pair plot below.",
-    )
-    if n_components > 3 and len(shares) >= 2:
-        text += f" The first two hold {100 * (shares[0] + shares[1]):.0f} % of its spread."
-    return f"{counted(n_objects, 'object')}. {text}"
+    more = f"Of its {n_components} dimensions, two are shown at a time. Choose them here or in the pair plot below."
+    return f"{counted(n_objects, 'object')}. {how.get(n_components, more)}"
 
 
 def few_answers_sentence(n_few: int, n_components: int) -> str:
@@ -239,14 +208,18 @@ def unplaced_sentence(n_unplaced: int, n_objects: int) -> str:
 
 
 def data_sentence(check: Mapping[str, Any]) -> str:
-    """What the map was made from: "1,200 answers to 900 questions about 40 objects, by 12 people"."""
+    """What the map was made from: "1,200 answers to 900 questions about 40 objects, by 12 participants"."""
     answers = counted(check["n_answers"], "answer")
     questions = counted(check["n_questions"], "question")
     text = f"{answers} to {questions} about {counted(check['n_objects'], 'object')}"
     people = check.get("participants")
-    return text if people is None else f"{text}, by {counted(len(people), 'person', 'people')}"
+    return text if people is None else f"{text}, by {counted(len(people), 'participant')}"
 
 
+CONVERGENCE = (
+    "The objective during the computation. With the solver auto, the first stages use only some of the answers, or "
+    "another loss, so it may jump between them. A flat end means that it has converged."
+)
 LEARNING = "Accuracy on answers not seen, by the number of answers used. The dashed part is extrapolated."
 PEOPLE_TITLES = {
     "participant": "Person", "answers": "Answers", "seconds": "Seconds", "first": "First option",
@@ -268,33 +241,20 @@ def people_sentences(people: Mapping[str, Any]) -> list[str]:
         low, high = percent(agreement[0]), percent(agreement[-1])
         text.append(f"They agree with it in {percent(middle)} of answers (median; {low} to {high}).")
     guessing = sum(value is None or not value < SIGNIFICANT for value in people["p_chance"])
-    if guessing:
-        some = counted(guessing, "person", "people")
-        text.append(f"{some} cannot be distinguished from somebody who only guesses. Nobody was left out for that.")
-    else:
-        text.append("All agree with it better than somebody who only guesses.")
-    return text
+    if not guessing:
+        return [*text, "All agree with it better than somebody who only guesses."]
+    some = counted(guessing, "person", "people")
+    return [*text, f"{some} cannot be distinguished from somebody who only guesses. Nobody was left out for that."]
 
 
-def reliability_sentence(guesses: Sequence[float]) -> str:
-    """How a fit that weights people rated them."""
-    most = sum(share > 0.5 for share in guesses)
-    people = counted(len(guesses), "person", "people")
-    return f"answers weighted by how often each of {people} seems to guess; {most:,} do so more often than not"
-
-
-def dimensions_sentence(
-    chosen: int | None, shown: int, accuracy: Mapping[int, float] | None = None, is_partial: bool = False
-) -> str:
+def dimensions_sentence(chosen: int | None, shown: int, accuracy: Mapping[int, float]) -> str:
     """What the chart of dimensions shows; `shown` is the dimension of the map on the page, `accuracy` the chart."""
     text = "How well maps of different dimension satisfy answers they have not seen. Bars are one standard error."
-    if is_partial:
-        return f"{text} The computation was interrupted: some maps are missing, and no dimension is chosen."
     if chosen is None:
-        return text
+        return f"{text} The computation was interrupted: some maps are missing, and no dimension is chosen."
     marked = f"{text} The ring marks {counted(chosen, 'dimension')}, the fewest that no larger number beats"
     marked += "; this map has as many." if chosen == shown else f"; this map has {shown}."
-    return " ".join(filter(None, (marked, _choice(chosen, accuracy or {}))))
+    return " ".join(filter(None, (marked, _choice(chosen, accuracy))))
 
 
 def _choice(chosen: int, accuracy: Mapping[int, float]) -> str:
@@ -321,32 +281,20 @@ def dimension_lines(found: DimensionSelection) -> str:
     return "\n".join([*lines, found.verdict])
 
 
-def convergence_sentence(in_stages: bool = False) -> str:
-    """What the chart of the computation shows; a solver that works in stages minimises something else in each."""
-    text = ["The objective during the computation."]
-    if in_stages:
-        text.append("The first stages use only some of the answers, or another loss, so it may jump between them.")
-    return " ".join([*text, "A flat end means that it has converged."])
-
-
-def violations_sentence(
-    n_violated: float, n_answers: float, n_unplaced: float, share: float | None = None, are_answers: bool = True
-) -> str:
-    """How many answers (or comparisons) the map contradicts; `share` is their part by weight, if not votes."""
-    what = "answer" if are_answers else "comparison"
-    weighed = "" if share is None else f", {percent(share)} by weight"
-    text = f"The map contradicts {n_violated:,.0f} of {counted(n_answers, what)}{weighed}."
-    if n_unplaced:
-        text += f" {n_unplaced:,.0f} more {'concerns' if n_unplaced == 1 else 'concern'} objects without a position."
+def violations_sentence(found: WorstComparisons, what: str = "answer") -> str:
+    """How many answers (or comparisons) the map contradicts."""
+    weighed = "" if found.share is None else f", {percent(found.share)} by weight"
+    text = f"The map contradicts {found.n_violated:,.0f} of {counted(found.n_comparisons, what)}{weighed}."
+    if found.n_unplaced:
+        concern = "concerns" if found.n_unplaced == 1 else "concern"
+        text += f" {found.n_unplaced:,.0f} more {concern} objects without a position."
     return text
 
 
 def distances_sentence(near: float, far: float, width: float) -> str:
     """Two distances: their ratio, and each in percent of the map's width, since the scale of a map is arbitrary."""
     shares = [f"{100 * distance / width if width else 0:.3g}" for distance in (near, far)]
-    text = f"({shares[0]} against {shares[1]} % of the map's width)"
-    if near == far:
-        return f"equally far {text}"
-    if near >= 1000 * far:
-        return f"much farther {text}"
-    return f"{near / far:.3g} times as far {text}"
+    ratio = "equally far" if near == far else "much farther"
+    if far < near < 1000 * far:
+        ratio = f"{near / far:.3g} times as far"
+    return f"{ratio} ({shares[0]} against {shares[1]} % of the map's width)"

@@ -124,13 +124,12 @@ class Chart {
 }
 
 function makeCharts() {
-  const { history, dimensions, learning, ceiling } = data, made = [];
+  const { history, dimensions, learning_curve: learning, ceiling } = data, made = [];
   if (history) {
-    const shown = history.objective.length, thin = shown < history.rows ? ` (${count(shown)} of ${count(history.rows)} epochs)` : "";
     const epochs = history.epoch || history.objective.map((_, k) => k);
     const work = history.n_gradients && history.n_gradients.some((v) => v) ? ["n_gradients", "gradients of single comparisons"] : null;
-    made.push(new Chart("chart-objective", { title: "Objective" + thin, xTitle: work ? work[1] : "epoch", series: [{ x: work ? history[work[0]] : epochs, y: history.objective, kind: "line" }] }));
-    if (history.step_size) made.push(new Chart("chart-steps", { title: "Step size" + thin, xTitle: "epoch", integers: true, series: [{ x: epochs, y: history.step_size, kind: "line" }] }));
+    made.push(new Chart("chart-objective", { title: "Objective", xTitle: work ? work[1] : "epoch", series: [{ x: work ? history[work[0]] : epochs, y: history.objective, kind: "line" }] }));
+    if (history.step_size) made.push(new Chart("chart-steps", { title: "Step size", xTitle: "epoch", integers: true, series: [{ x: epochs, y: history.step_size, kind: "line" }] }));
   }
   if (dimensions) {
     made.push(new Chart("chart-dimensions", {

@@ -303,23 +303,7 @@ class Painter {
   }
 }
 
-// Half-axes of a region in standard deviations: it holds the object with the probability asked for.
+// Half-axes of a region in standard deviations: it holds the object with a probability of 90 %.
 function regionFactor() {
-  return data.d === 1 ? normalQuantile((1 + data.level) / 2) : Math.sqrt(-2 * Math.log(1 - data.level));
-}
-
-// Quantile of the standard normal distribution by bisection of its integral; exact enough for a picture.
-function normalQuantile(p) {
-  const below = (z) => {
-    let sum = z, term = z;
-    for (let k = 1; k < 200; k++) sum += term *= (z * z) / (2 * k + 1);
-    return 0.5 + (sum * Math.exp((-z * z) / 2)) / Math.sqrt(2 * Math.PI);
-  };
-  let low = 0, high = 6;
-  for (let k = 0; k < 50; k++) {
-    const mid = (low + high) / 2;
-    if (below(mid) < p) low = mid;
-    else high = mid;
-  }
-  return low;
+  return data.d === 1 ? 1.6448536269514722 : Math.sqrt(-2 * Math.log(0.1));
 }
