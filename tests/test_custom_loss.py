@@ -15,7 +15,7 @@ from contracts import Squared, assert_same_objective
 from nearer import OrdinalEmbedding, kernels
 from nearer.losses import CustomLoss, get_loss
 from nearer.objective import LocalObjective, StreamedObjective
-from nearer.solvers import SVRG, get_solver
+from nearer.solvers import get_solver
 from nearer.solvers.lbfgs import Descent, descend
 from problems import FORMS, MemorySource, noisy_problem, random_problem
 
@@ -110,14 +110,6 @@ def test_a_guide_does_not_compile_more_for_it_than_it_gains():
     long = descend(own, problem.X, Descent(tol=1e-3, patience=3, unit=unit))
     _, short, _ = problem.objective.descend(problem.X, 1e-3 * unit, 3, 100)
     assert long.value == pytest.approx(short, rel=1e-9)
-
-
-def test_growing_snapshots_take_it():
-    problem = noisy_problem("ste")
-    own = LocalObjective(problem.objective.comparisons, OwnLogistic(), 2, n_jobs=1)
-    solver = SVRG(step=0.05, first_snapshot=0.2, warm_up=1, max_epochs=5)
-    result, expected = (solver.solve(objective, problem.X, 0) for objective in (own, problem.objective))
-    np.testing.assert_allclose(result.embedding, expected.embedding, atol=1e-8)
 
 
 def test_the_convex_solver_takes_one_that_says_it_is_convex():

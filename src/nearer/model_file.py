@@ -271,6 +271,7 @@ def _decode_value(value: Any, arrays: Arrays) -> Any:
     if kind == "loss":
         return get_loss(name, **_decode_each(parts, arrays))
     if kind == "part" and name in _PARTS:
+        parts.pop("first_snapshot", None)  # a parameter of SVRG in version 0.1
         return _PARTS[name](**_decode_each(parts, arrays))
     raise FileFormatError(f"holds a parameter of unknown kind {kind!r} {name!r}")
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 from nearer.objective import LocalObjective, Snapshot
 from nearer.solvers import BB, GD, LBFGS, SBB, SGD, SVRG, Convex, History, Solver, State, get_solver, solver_names
-from nearer.solvers import run as run_module
+from nearer.solvers import solver as solver_module
 from problems import noisy_problem, random_problem
 
 
@@ -156,7 +156,7 @@ class FakeTime:
 
 def test_clock_stops_during_callbacks_and_evaluation(monkeypatch):
     clock = FakeTime()
-    monkeypatch.setattr(run_module, "time", clock)
+    monkeypatch.setattr(solver_module, "time", clock)
 
     @dataclass
     class Slow(Solver):
@@ -189,7 +189,7 @@ def test_clock_stops_during_callbacks_and_evaluation(monkeypatch):
 
 def test_clock_stops_while_held_out_comparisons_are_judged(monkeypatch):
     clock = FakeTime()
-    monkeypatch.setattr(run_module, "time", clock)
+    monkeypatch.setattr(solver_module, "time", clock)
 
     def slow_error(objective, X):
         clock.now += 700.0
@@ -294,7 +294,7 @@ def test_output_rule_does_not_change_the_iterates(output):
 class Explosive(BB):
     """A rule that always answers infinity, as BB does where the curvature vanishes."""
 
-    def after(self, change, n_inner, previous):
+    def after(self, curvature, n_inner, previous):
         return np.inf
 
 

@@ -56,7 +56,13 @@ class Counting(Solver):
         return self._at(state.n_gradients + 1)
 
     def _at(self, t):
-        return State(np.array([[float(t)], [0.0]]), 100.0 - t, t, provisional=t < self.provisional_until)
+        return State(
+            np.array([[float(t)], [0.0]]),
+            100.0 - t,
+            t,
+            provisional=t < self.provisional_until,
+            surrogate=t < self.inside_until,
+        )
 
 
 def run(errors, **changes):

@@ -41,7 +41,7 @@ def test_a_given_start_is_kept_by_the_default_solver():
     assert keeping_start(GD()) == GD(output="best")
     assert keeping_start(GD(output="uniform")) == GD(output="uniform")
     kept = SVRG(warm_up=0, inner_steps=5, output="best")
-    assert keeping_start(SVRG(warm_up=2, first_snapshot=0.1, inner_steps=5)) == kept
+    assert keeping_start(SVRG(warm_up=2, inner_steps=5)) == kept
 
 
 @pytest.mark.parametrize("solver", ["auto", "lbfgs", "gd", "sgd", "svrg-sbb"])

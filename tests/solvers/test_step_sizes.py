@@ -10,18 +10,18 @@ import pytest
 from nearer.data import Comparisons
 from nearer.objective import LocalObjective, Snapshot
 from nearer.solvers import BB, SBB, SVRG, Constant, Decaying
-from nearer.solvers.step_sizes import Change, curvature_along_gradient
+from nearer.solvers.step_sizes import curvature_along_gradient, curvature_between
 from oracles import LOSSES, largest_curvature
 from problems import noisy_problem, random_problem
 
 
-def _change(dX, dg):
+def _curvature(dX, dg):
     zero = np.zeros(len(dX))
-    return Change.between(np.array(dX, float), zero, np.array(dg, float), zero)
+    return curvature_between(np.array(dX, float), zero, np.array(dg, float), zero)
 
 
 def test_step_sizes_by_hand():
-    up, down = _change([2.0, 0.0], [1.0, 5.0]), _change([2.0, 0.0], [-1.0, 5.0])  # curvatures 1/2 and -1/2
+    up, down = _curvature([2.0, 0.0], [1.0, 5.0]), _curvature([2.0, 0.0], [-1.0, 5.0])  # curvatures 1/2 and -1/2
     assert BB().after(up, 10, 9.0) == pytest.approx(0.2)
     assert BB().after(down, 10, 9.0) == pytest.approx(-0.2)
     assert SBB(0.0).after(down, 10, 9.0) == pytest.approx(0.2)
@@ -30,7 +30,7 @@ def test_step_sizes_by_hand():
 
 
 def test_step_sizes_where_the_formula_has_no_value():
-    still, flat = _change([0.0], [0.0]), _change([1.0], [0.0])
+    still, flat = _curvature([0.0], [0.0]), _curvature([1.0], [0.0])
     for rule in (BB(), SBB(0.1), SBB(0.0)):
         assert rule.after(still, 10, 0.25) == 0.25
     assert BB().after(flat, 10, 1.0) == math.inf
@@ -51,8 +51,6 @@ def test_what_is_left_open_is_set_by_the_curvature_at_the_start():
         assert not done.needs_curvature
         assert done.measured(7.0, 99, 2) == done  # what is set stays
     assert not SBB(0.0, 1.0).needs_curvature
-    with pytest.raises(ValueError, match="SBB: epsilon: got None, expected a number"):
-        SBB().after(_change([1.0], [1.0]), 10, 1.0)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -67,9 +65,9 @@ def test_default_epsilon_follows_the_curvature(loss):
         epsilons = []
 
         class Spy(SBB):
-            def after(self, change, n_inner, previous, seen=epsilons):
+            def after(self, curvature, n_inner, previous, seen=epsilons):
                 seen.append(self.epsilon)
-                return super().after(change, n_inner, previous)
+                return super().after(curvature, n_inner, previous)
 
         SVRG(step=Spy(), inner_steps=10 * len(X0), max_epochs=2, tol=0).solve(objective, X0, 0)
         runs.append(epsilons[0])

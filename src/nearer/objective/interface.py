@@ -101,18 +101,6 @@ class Objective:
         raise NotImplementedError
 
     @_optional
-    def part_snapshot(self, X: np.ndarray, known: np.ndarray, new: np.ndarray) -> tuple[Snapshot, np.ndarray]:
-        """Snapshot of the rows `known` and `new`, and the gradient of `known` alone (zeros if there are none)."""
-        raise NotImplementedError
-
-    @_optional
-    def mixed_pass(
-        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
-    ) -> tuple[np.ndarray, int]:
-        """As `svrg_pass`, with plain steps for comparisons that the snapshot lacks; also counts the reduced steps."""
-        raise NotImplementedError
-
-    @_optional
     def subset(self, size: int, rng: np.random.Generator) -> Objective:
         """The objective of `size` random comparisons, held in memory; fewer, or all, if that would not fit or pay."""
         raise NotImplementedError

@@ -16,12 +16,11 @@ import nearer
 from nearer.archive import Arrays, as_json, from_json, read_archive, write_archive
 from nearer.io import FileFormatError, atomic_write
 from nearer.io.files import refuse_dangling, refuse_irregular
-from nearer.solvers.run import BestHeldOut, Run
-from nearer.solvers.solver import Solver
+from nearer.solvers.solver import BestHeldOut, Run, Solver
 from nearer.solvers.state import History, HistoryRow, State
 from nearer.warning_types import ReproducibilityWarning
 
-__all__ = ["Checkpoint", "Slot"]
+__all__ = ["Checkpoint"]
 
 _KIND = "checkpoint"
 _FORMAT = 2
@@ -125,20 +124,6 @@ class Checkpoint:
             raise OSError(error.errno, f"checkpoint cannot be written: {error.strerror}", self.path) from error
         now = time.perf_counter()
         self._not_before = now + (now - started) * (1 / _SHARE - 1)
-
-
-class Slot:
-    """The place of one start in a checkpoint."""
-
-    def __init__(self, checkpoint: Checkpoint, number: int):
-        self._checkpoint, self._number = checkpoint, number
-
-    @property
-    def run(self) -> Run:
-        return self._checkpoint.runs[self._number]
-
-    def keep(self, run: Run, always: bool) -> None:
-        self._checkpoint.keep(self._number, run, always)
 
 
 def _plain(run: Run) -> dict[str, Any]:

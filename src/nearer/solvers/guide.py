@@ -113,7 +113,8 @@ class _Guide:
 
     def _show(self, state: State) -> None:
         X = state.X if state.X.shape[1] == self.d else main_axes(state.X, self.d)
-        self.progress(State(X, state.value, self.work + state.n_gradients, state.step_size, provisional=True))
+        work = self.work + state.n_gradients
+        self.progress(State(X, state.value, work, state.step_size, provisional=True, surrogate=True))
 
 
 def _best_line(guide: _Guide, part: Objective, Y: np.ndarray) -> _Found:

@@ -11,14 +11,14 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TextIO
 
 import numpy as np
 
 from nearer.solvers.auto import Auto
-from nearer.solvers.checkpoint import Checkpoint, Slot
-from nearer.solvers.run import Stop, stopping
-from nearer.solvers.solver import Solver
+from nearer.solvers.checkpoint import Checkpoint
+from nearer.solvers.solver import Solver, stopping
 from nearer.solvers.state import Callback, HistoryRow, Result, State
 from nearer.solvers.svrg import SVRG
 
@@ -32,10 +32,10 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
     """
     if min(n_jobs, count) <= 1:
         return [task(number) for number in range(count)]
-    stop = Stop()
+    stop = threading.Event()
 
     def run(number: int) -> Any:
-        stopping.set(stop)
+        stopping.set((*stopping.get(), stop))
         return task(number)
 
     with ThreadPoolExecutor(min(n_jobs, count)) as pool:
@@ -53,7 +53,7 @@ def keeping_start(solver: Solver) -> Solver:
     if isinstance(solver, Auto):
         return replace(solver, keep_start=True)
     if isinstance(solver, SVRG):
-        solver = replace(solver, warm_up=0.0, first_snapshot=1.0)
+        solver = replace(solver, warm_up=0.0)
     return replace(solver, output="best") if solver.output == "last" else solver
 
 
@@ -113,15 +113,15 @@ def best_of_starts(
 
     def run(number: int) -> Result | None:
         thread, solver = threading.get_ident(), solvers[number]
-        slot = None if checkpoint is None else Slot(checkpoint, number)
-        before = 0.0 if slot is None else slot.run.seconds
+        kept, keep = (None, None) if checkpoint is None else (checkpoint.runs[number], partial(checkpoint.keep, number))
+        before = 0.0 if kept is None else kept.seconds
         if number and before == 0.0 and is_over(solver, by_thread[thread]):
             return None
         watching = list(callbacks)
         if verbose:
             prefix = "nearer" if len(starts) == 1 else f"nearer: start {number + 1} of {len(starts)}"
             watching.append(ProgressLines(objective, every=0.5 if verbose == 1 else 0.0, prefix=prefix))
-        result = solver.solve(objective, starts[number], generators[number], watching, slot, by_thread[thread])
+        result = solver.solve(objective, starts[number], generators[number], watching, kept, keep, by_thread[thread])
         by_thread[thread] += result.history[-1].seconds - before if result.history else 0.0
         return result
 
