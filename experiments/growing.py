@@ -1,4 +1,4 @@
-"""SVRG whose snapshots cover a part of the comparisons that doubles with every epoch; not in the paper.
+"""SVRG after a warm-up, and SVRG whose snapshots cover a growing part of the comparisons; neither is in the paper.
 
 A full gradient costs as much as N stochastic steps, so a well-tuned SGD may be done before the first epoch of SVRG has
 ended. Here a run begins much as SGD and ends as SVRG. Comparisons that a snapshot covers make the step
@@ -11,8 +11,9 @@ which uses the change of gradient of the comparisons covered by both snapshots, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,30 @@ class PlainSteps(Parts):
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
     ) -> tuple[np.ndarray, int]:
         return self.objective.sgd_pass(X, step, n_steps, seed, first=first), 0
+
+
+@dataclass
+class WarmSVRG(SVRG):
+    """SVRG after passes of AdaGrad steps, whose mean loss is the first objective of the history.
+
+    The sums of squared gradients begin at 20 times a typical squared gradient, which is measured on the first
+    comparisons: the first steps are then shorter, and later ones shrink less.
+    """
+
+    warm_up: float = 2.0
+    needs = ("snapshot", "svrg_pass", "adagrad_pass")
+
+    def init(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, progress: Any) -> State:
+        seed, n_steps = int(rng.integers(2**63)), math.ceil(self.warm_up * objective.n_comparisons)
+        pulls, step = np.zeros(objective.n_objects), 2.0
+        measured = min(100, n_steps // 4)
+        if measured > 0:
+            felt = objective.adagrad_pass(X0, pulls, 1e-300, measured, seed, 0)[1]  # steps too short to move
+            pulls += 20.0 * felt.sum() / (4 * measured)  # a comparison pulls at four ends
+        X, _, value = objective.adagrad_pass(X0, pulls, step, n_steps - measured, seed, measured)
+        progress(State(X, value, n_steps, step, provisional=True))
+        state = super().init(objective, X, rng, progress)
+        return replace(state, n_gradients=n_steps + state.n_gradients)
 
 
 @dataclass

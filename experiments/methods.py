@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from experiments.growing import GrowingSVRG
+from experiments.growing import GrowingSVRG, WarmSVRG
 from nearer.solvers import BB, GD, SBB, SGD, SVRG, Auto, Constant, Convex, Decaying, Solver
 
 Settings = dict[str, Any]
@@ -118,7 +118,7 @@ def make_solver(method: str, settings: Settings, n_objects: int, n_comparisons: 
     if method == "sbb-default":
         return SVRG(step=SBB(), **endless)
     if method == "sbb-warm":
-        return SVRG(step=SBB(), warm_up=2.0, **endless)
+        return WarmSVRG(step=SBB(), **endless)
     if method == "auto":
         return Auto(**endless)
     if method == "sgd":

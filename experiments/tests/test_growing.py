@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from experiments.growing import GrowingSVRG, Parts
+from experiments.growing import GrowingSVRG, Parts, WarmSVRG
 
 import oracles
 from nearer import kernels
@@ -113,3 +113,22 @@ def test_growing_snapshots_end_where_others_do(loss):
     solvers = SVRG(**options), GrowingSVRG(**options, first_snapshot=0.02)
     full, grown = (solver.solve(Parts(problem.objective), problem.X, 1).objective for solver in solvers)
     assert grown == pytest.approx(full, rel=0.02)
+
+
+def test_warm_up_is_damped_adagrad_then_svrg_from_there():
+    problem = random_problem("tste", size=300)
+    objective, N, n = problem.objective, len(problem.Q), problem.objective.n_objects
+    rng = np.random.default_rng(5)
+    rng.spawn(1)  # as a run does for its output
+    seed = int(rng.integers(2**63))
+    draws = [kernels.draw(seed, t, N) for t in range(100)]
+    near, far = oracles.squared_distances(problem.X, problem.Q[draws])
+    _, a, b = oracles.terms("tste", near, far, objective.loss.param)
+    typical = np.mean([(2 * a) ** 2 * near, (2 * b) ** 2 * far])
+    X, _, met = objective.adagrad_pass(problem.X, np.full(n, 20 * typical), 2.0, 2 * N - 100, seed, 100)
+    old = objective.snapshot(X)
+    expected = objective.svrg_pass(X, old, 0.01, N, int(rng.integers(2**63)))
+    result = WarmSVRG(step=0.01, max_epochs=2, tol=0).solve(objective, problem.X, np.random.default_rng(5))
+    np.testing.assert_allclose(result.embedding, expected, rtol=1e-9)
+    assert list(result.history.column("n_gradients")) == [2 * N, 3 * N, 6 * N]
+    assert list(result.history.column("objective")[:2]) == pytest.approx([met, old.value])

@@ -135,9 +135,7 @@ def test_an_objective_without_parts_gets_plain_lbfgs():
     assert result.converged
 
 
-@pytest.mark.parametrize(
-    "changes", [{"warm_up": -1}, {"batch_tol": float("nan")}, {"step": 0}, {"first_batch": 0}, {"growth": 1.0}]
-)
+@pytest.mark.parametrize("changes", [{"warm_up": -1}, {"shrinkage": float("nan")}, {"guide": -1}, {"first_batch": 0}])
 def test_bad_parameters_are_refused(changes):
     problem = random_problem("ste")
     with pytest.raises(ValueError, match=f"auto: {next(iter(changes))}: got .*, expected a number"):
@@ -163,7 +161,7 @@ def test_small_batches_come_first_only_where_they_determine_a_map(per_coordinate
 @pytest.mark.parametrize(("loss", "kept"), [("hinge", 0.001), ("ste", 0.0), ("soe", 0.0)])
 def test_of_few_comparisons_a_kinked_loss_keeps_some_penalty(loss, kept):
     problem = noisy_problem(loss, d=5)
-    found, expected = (Auto(few=0, penalty=penalty).solve(problem.objective, problem.X, 0) for penalty in (None, kept))
+    found, expected = (Auto(penalty=penalty).solve(problem.objective, problem.X, 0) for penalty in (None, kept))
     assert found.message.count("L-BFGS") == 2
     np.testing.assert_array_equal(found.embedding, expected.embedding)
 

@@ -35,7 +35,6 @@ SOLVERS = {
     "svrg-sbb, early stopping": ({}, SVRG(step=SBB(), max_epochs=12, validation_fraction=0.2)),
     "svrg-bb": ({"loss": "ste"}, SVRG(step=BB(), max_epochs=8)),
     "svrg": ({}, SVRG(step=0.2, max_epochs=12, output="uniform")),
-    "svrg, warm-up": ({}, SVRG(step=SBB(), warm_up=1.5, max_epochs=12)),
     "sgd": ({}, SGD(max_epochs=15, output="uniform")),
     "gd": ({}, GD(max_epochs=30)),
     "lbfgs": ({}, LBFGS(memory=4)),

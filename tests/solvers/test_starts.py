@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nearer.solvers import GD, LBFGS, SVRG, Auto, get_solver
+from nearer.solvers import GD, LBFGS, Auto, get_solver
 from nearer.solvers.multistart import best_of_starts, in_threads, keeping_start
 from problems import noisy_problem
 
@@ -40,8 +40,6 @@ def test_a_given_start_is_kept_by_the_default_solver():
     np.testing.assert_array_equal(first[0], optimum)
     assert keeping_start(GD()) == GD(output="best")
     assert keeping_start(GD(output="uniform")) == GD(output="uniform")
-    kept = SVRG(warm_up=0, inner_steps=5, output="best")
-    assert keeping_start(SVRG(warm_up=2, inner_steps=5)) == kept
 
 
 @pytest.mark.parametrize("solver", ["auto", "lbfgs", "gd", "sgd", "svrg-sbb"])

@@ -108,8 +108,6 @@ def test_work_is_counted_by_formula(step, inner_steps):
         (SVRG(inner_steps=2.5), "svrg: inner_steps"),
         (SVRG(step=Decaying()), "svrg: step: got Decaying.*, expected SBB, BB, Constant or a positive number"),
         (SVRG(step="sbb"), "svrg: step: got 'sbb', expected SBB"),
-        (SVRG(warm_up=-1), "svrg: warm_up: got -1, expected a number >= 0"),
-        (SVRG(warm_up="two"), "svrg: warm_up: got 'two', expected a number >= 0"),
         (SVRG(step=-0.1), "Constant: first_step: got -0.1, expected a positive number or None"),
     ],
 )
@@ -117,25 +115,6 @@ def test_bad_parameters_are_refused(solver, message):
     problem = random_problem("ste")
     with pytest.raises(ValueError, match=message):
         solver.solve(problem.objective, problem.X)
-
-
-def test_warm_up_is_damped_adagrad_then_svrg_from_there():
-    problem = random_problem("tste", size=300)
-    objective, N, n = problem.objective, len(problem.Q), problem.objective.n_objects
-    rng = np.random.default_rng(5)
-    rng.spawn(1)  # as a run does for its output
-    seed = int(rng.integers(2**63))
-    draws = [kernels.draw(seed, t, N) for t in range(100)]
-    near, far = oracles.squared_distances(problem.X, problem.Q[draws])
-    _, a, b = oracles.terms("tste", near, far, objective.loss.param)
-    typical = np.mean([(2 * a) ** 2 * near, (2 * b) ** 2 * far])
-    X, _, met = objective.adagrad_pass(problem.X, np.full(n, 20 * typical), 2.0, 2 * N - 100, seed, 100)
-    old = objective.snapshot(X)
-    expected = objective.svrg_pass(X, old, 0.01, N, int(rng.integers(2**63)))
-    result = SVRG(step=0.01, warm_up=2, max_epochs=2, tol=0).solve(objective, problem.X, np.random.default_rng(5))
-    np.testing.assert_allclose(result.embedding, expected, rtol=1e-9)
-    assert list(result.history.column("n_gradients")) == [2 * N, 3 * N, 6 * N]
-    assert list(result.history.column("objective")[:2]) == pytest.approx([met, old.value])
 
 
 def test_a_number_is_a_constant_step():

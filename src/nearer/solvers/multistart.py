@@ -20,7 +20,6 @@ from nearer.solvers.auto import Auto
 from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.solver import Solver, stopping
 from nearer.solvers.state import Callback, HistoryRow, Result, State
-from nearer.solvers.svrg import SVRG
 
 __all__ = ["ProgressLines", "TimeSpent", "best_of_starts", "in_threads", "is_over", "keeping_start"]
 
@@ -49,11 +48,9 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
 
 
 def keeping_start(solver: Solver) -> Solver:
-    """A copy of the solver that keeps a good start: it skips stochastic warm-ups and returns the best point."""
+    """A copy of the solver that keeps a good start: it returns the best point, and `auto` skips its first stages."""
     if isinstance(solver, Auto):
         return replace(solver, keep_start=True)
-    if isinstance(solver, SVRG):
-        solver = replace(solver, warm_up=0.0)
     return replace(solver, output="best") if solver.output == "last" else solver
 
 

@@ -15,7 +15,6 @@ from nearer.solvers.step_sizes import Constant, Decaying, as_rule
 __all__ = ["SGD", "adaptive_start"]
 
 _PIECE = 5_000_000  # AdaGrad steps between two looks at the time limit
-_MEASURED, _STILL = 100, 1e-300  # comparisons that measure a typical pull, with steps too short to move
 
 
 @dataclass
@@ -55,28 +54,15 @@ class SGD(Solver):
 
 
 def adaptive_start(
-    objective: Any,
-    X: np.ndarray,
-    passes: float,
-    step: float,
-    seed: int,
-    progress: Progress = no_progress,
-    damping: float = 0.0,
+    objective: Any, X: np.ndarray, passes: float, step: float, seed: int, progress: Progress = no_progress
 ) -> State:
     """The state after `passes` over the comparisons by AdaGrad steps from X (n, d): a warm-up for other solvers.
 
-    `damping` starts each sum of squared gradients at this many times a typical squared gradient, which is measured on
-    the first comparisons: the first steps are then shorter, and later ones shrink less. The value of a state is the
-    mean loss since the previous state.
+    The value of a state is the mean loss since the previous one.
     """
     if not math.isfinite(passes * objective.n_comparisons):
         raise ValueError(f"warm_up: got {passes:g} passes, expected a number of steps that can be counted")
-    n_steps = math.ceil(passes * objective.n_comparisons)
-    pulls, done = np.zeros(objective.n_objects), 0
-    if damping > 0 and n_steps > 3:
-        done = min(_MEASURED, n_steps // 4)
-        felt = objective.adagrad_pass(X, pulls, _STILL, done, seed, 0)[1]
-        pulls += damping * felt.sum() / (4 * done)  # a comparison pulls at four ends
+    n_steps, done, pulls = math.ceil(passes * objective.n_comparisons), 0, np.zeros(objective.n_objects)
     while True:
         count = min(_PIECE, n_steps - done)
         X, pulls, value = objective.adagrad_pass(X, pulls, step, count, seed, done)

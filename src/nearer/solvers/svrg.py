@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data import check_integer, check_number
+from nearer.data import check_integer
 from nearer.objective import Snapshot
-from nearer.solvers.sgd import adaptive_start
 from nearer.solvers.solver import Solver
 from nearer.solvers.state import Progress, State
 from nearer.solvers.step_sizes import Constant, StepSize, as_rule, curvature_along_gradient, curvature_between
-from nearer.solvers.tuned import WARM_UP
 
 __all__ = ["SVRG"]
 
@@ -33,9 +31,6 @@ class SVRG(Solver):
         A step size rule (`SBB`, `BB`, `Constant`) or a positive number.
     inner_steps : int, optional
         m; by default the number of comparisons.
-    warm_up : float, default 0
-        Passes of AdaGrad steps before the first snapshot; 0 is the algorithm of the paper. From random points two
-        passes save most of the first epochs. Meanwhile the objective in the history is the mean loss during the pass.
 
     References
     ----------
@@ -44,25 +39,18 @@ class SVRG(Solver):
 
     step: StepSize | float = field(default_factory=Constant)
     inner_steps: int | None = None
-    warm_up: float = 0.0
     name = "svrg"
-    needs = ("snapshot", "svrg_pass", "adagrad_pass")
+    needs = ("snapshot", "svrg_pass")
 
     def check_objective(self, objective: object) -> None:
         if not isinstance(as_rule(self.step), StepSize):
             raise ValueError(f"{self.name}: step: got {self.step!r}, expected SBB, BB, Constant or a positive number")
         if self.inner_steps is not None:
             check_integer(self.inner_steps, f"{self.name}: inner_steps", 1)
-        check_number(self.warm_up, f"{self.name}: warm_up", zero=True)
 
     def init(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, progress: Progress) -> State:
-        X, work = X0, 0
-        if self.warm_up > 0:
-            seed = int(rng.integers(2**63))
-            warm = adaptive_start(objective, X0, self.warm_up, WARM_UP.step, seed, progress, WARM_UP.damping)
-            X, work = warm.X, warm.n_gradients
-        self._snapshot = objective.snapshot(X)
-        return _state(self._snapshot, work + objective.n_comparisons, {"eta": None, "curvature": None})
+        self._snapshot = objective.snapshot(X0)
+        return _state(self._snapshot, objective.n_comparisons, {"eta": None, "curvature": None})
 
     def epoch(self, objective: Any, state: State, rng: np.random.Generator) -> State:
         old, m, work = self._snapshot, self.inner_steps or objective.n_comparisons, state.n_gradients
