@@ -149,7 +149,7 @@ def test_of_several_starts_the_one_that_held_out_comparisons_like_best_is_kept()
     problem = noisy_problem("ste", size=1500)
     starts = [np.zeros_like(problem.X) + 1e-3, problem.X]
     solver = LBFGS(validation_fraction=0.2, max_epochs=0)
-    best = best_of_starts(problem.objective, solver, starts, [np.random.default_rng(0) for _ in range(2)])
+    best = best_of_starts(problem.objective, [solver] * 2, starts, [np.random.default_rng(0) for _ in range(2)])
     np.testing.assert_array_equal(best.embedding, problem.X)
 
 

@@ -15,7 +15,7 @@ def test_the_lowest_objective_wins_whatever_the_threads(n_jobs):
     problem = noisy_problem("ste")
     starts = [problem.X, np.zeros_like(problem.X) + 1e-3, problem.X + 5]
     generators = [np.random.default_rng(k) for k in range(3)]
-    best = best_of_starts(problem.objective, LBFGS(), starts, generators, n_jobs)
+    best = best_of_starts(problem.objective, [LBFGS()] * 3, starts, generators, n_jobs)
     alone = [LBFGS().solve(problem.objective, X).objective for X in starts]
     assert best.objective == min(alone)
 

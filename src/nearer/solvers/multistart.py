@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
@@ -55,14 +55,11 @@ def keeping_start(solver: Solver) -> Solver:
 
 
 class ProgressLines:
-    """Callback that writes a line of progress at most every `every` seconds, by default to standard error."""
+    """Callback that writes a line of progress to standard error, at most every `every` seconds."""
 
-    def __init__(self, objective: Any, every: float = 0.5, stream: TextIO | None = None, prefix: str = "nearer"):
-        self.objective = objective
-        self.every = every
-        self.stream = stream
-        self.prefix = prefix
-        self._last = -float("inf")
+    def __init__(self, objective: Any, every: float, prefix: str):
+        self.objective, self.every, self.prefix = objective, every, prefix
+        self._last = -math.inf
 
     def __call__(self, row: HistoryRow, state: State) -> None:
         now = time.perf_counter()
@@ -71,7 +68,7 @@ class ProgressLines:
         self._last = now
         error = self.objective.error(state.X) if row.train_error is None else row.train_error
         where = f"{self.prefix}: epoch {row.epoch:4d}  {row.seconds:7.2f} s"
-        (self.stream or sys.stderr).write(f"{where}  objective {row.objective:.6f}  error {error:.4f}\n")
+        sys.stderr.write(f"{where}  objective {row.objective:.6f}  error {error:.4f}\n")
 
 
 @dataclass
@@ -88,7 +85,7 @@ def is_over(solver: Solver, seconds: float) -> bool:
 
 def best_of_starts(
     objective: Any,
-    solver: Solver | Sequence[Solver],
+    solvers: Sequence[Solver],
     starts: Sequence[np.ndarray],
     generators: Sequence[np.random.Generator],
     n_jobs: int = 1,
@@ -97,16 +94,15 @@ def best_of_starts(
     checkpoint: Checkpoint | None = None,
     spent: TimeSpent | None = None,
 ) -> Result:
-    """Solve from every start (n, d), each with its generator, and return the result of lowest objective.
+    """Solve from every start (n, d), each with its solver and generator; return the result of lowest objective.
 
-    If all runs held comparisons out, the held-out error decides; of equal results the first is returned. `solver` is
-    one for all starts or a list. `spent` is updated; a start for which no time is left is skipped. `verbose=1` shows
-    progress about twice a second, 2 after every epoch.
+    If all runs held comparisons out, the held-out error decides; of equal results the first is returned. `spent` is
+    updated; a start for which no time is left is skipped. `verbose=1` shows progress about twice a second, 2 after
+    every epoch.
     """
     spent = TimeSpent() if spent is None else spent
     used = spent.seconds
     by_thread: dict[int, float] = defaultdict(lambda: used)
-    solvers = [solver] * len(starts) if isinstance(solver, Solver) else solver
 
     def run(number: int) -> Result | None:
         thread, solver = threading.get_ident(), solvers[number]
@@ -117,7 +113,7 @@ def best_of_starts(
         watching = list(callbacks)
         if verbose:
             prefix = "nearer" if len(starts) == 1 else f"nearer: start {number + 1} of {len(starts)}"
-            watching.append(ProgressLines(objective, every=0.5 if verbose == 1 else 0.0, prefix=prefix))
+            watching.append(ProgressLines(objective, 0.5 if verbose == 1 else 0.0, prefix))
         result = solver.solve(objective, starts[number], generators[number], watching, kept, keep, by_thread[thread])
         by_thread[thread] += result.history[-1].seconds - before if result.history else 0.0
         return result
