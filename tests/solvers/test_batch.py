@@ -8,8 +8,7 @@ import scipy.optimize
 
 import oracles
 from nearer import kernels
-from nearer.solvers import GD, LBFGS, SBB, SGD, Constant, Decaying
-from nearer.solvers.lbfgs import _two_loop
+from nearer.solvers import GD, LBFGS, SGD, Constant, Decaying
 from nearer.solvers.multistart import ProgressLines
 from nearer.solvers.state import HistoryRow, State
 from problems import FORMS, noisy_problem, random_problem
@@ -56,13 +55,6 @@ def test_work_counts_every_evaluation(solver):
     assert result.n_gradients == counting.calls * len(problem.Q)
 
 
-def test_bad_step_of_gd_is_refused():
-    problem = random_problem("ste")
-    for bad in (0, -1.0, True):
-        with pytest.raises(ValueError, match=r"gd: step: got .*, expected a positive number or None"):
-            GD(step=bad).solve(problem.objective, problem.X)
-
-
 def test_a_stationary_start_is_left_alone_and_told():
     problem = random_problem("hinge")
     X0 = np.zeros_like(problem.X)  # every distance is 0: the gradient vanishes
@@ -84,24 +76,6 @@ def test_lbfgs_goes_as_low_as_scipy(loss):
     reference = scipy.optimize.minimize(flat, problem.X.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 5000})
     result = LBFGS(tol=1e-10).solve(problem.objective, problem.X)
     assert result.objective <= reference.fun * (1 + 1e-3)
-
-
-def test_two_loop_recursion_is_the_bfgs_inverse():
-    """Against the dense BFGS update of the inverse Hessian."""
-    rng = np.random.default_rng(0)
-    A = np.diag([1.0, 2.0, 5.0, 9.0])
-    pairs = []
-    for _ in range(3):
-        s = rng.normal(size=4)
-        y = A @ s
-        pairs.append((s, y, 1.0 / (s @ y)))
-    s, y, _ = pairs[-1]
-    H = np.eye(4) * (s @ y) / (y @ y)
-    for s, y, rho in pairs:
-        V = np.eye(4) - rho * np.outer(s, y)
-        H = V @ H @ V.T + rho * np.outer(s, s)
-    g = rng.normal(size=4)
-    np.testing.assert_allclose(_two_loop(g, pairs), H @ g, rtol=1e-12)
 
 
 # ---- sgd -----------------------------------------------------------------------------------------------------------
@@ -142,21 +116,6 @@ def test_sgd_schedules(step, sizes):
     np.testing.assert_allclose(result.embedding, path[-1], rtol=1e-10)
     assert result.history.to_dict()["n_gradients"] == [0, N, 2 * N, 3 * N]
     assert result.history.column("step_size")[1:] == pytest.approx(sizes(t, N)[::N])
-
-
-@pytest.mark.parametrize(
-    ("step", "message"),
-    [
-        (Constant(), r"sgd: step: got Constant\(\), expected one with a step"),
-        (SBB(), "sgd: step: got SBB.*, expected Decaying, Constant or a positive number"),
-        (0.0, r"Constant: first_step: got 0\.0, expected a positive number"),
-        ("fast", "sgd: step: got 'fast', expected Decaying"),
-    ],
-)
-def test_bad_steps_of_sgd_are_refused(step, message):
-    problem = random_problem("ste")
-    with pytest.raises(ValueError, match=message):
-        SGD(step=step).solve(problem.objective, problem.X)
 
 
 # ---- progress ------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nearer.solvers import GD, LBFGS, Auto, get_solver
-from nearer.solvers.multistart import best_of_starts, in_threads, keeping_start
+from nearer.solvers.multistart import best_of_starts, keeping_start
 from problems import noisy_problem
 
 
@@ -18,18 +18,6 @@ def test_the_lowest_objective_wins_whatever_the_threads(n_jobs):
     best = best_of_starts(problem.objective, [LBFGS()] * 3, starts, generators, n_jobs)
     alone = [LBFGS().solve(problem.objective, X).objective for X in starts]
     assert best.objective == min(alone)
-
-
-def test_each_start_may_have_its_own_solver():
-    problem = noisy_problem("ste")
-    generators = [np.random.default_rng(k) for k in range(2)]
-    best = best_of_starts(problem.objective, [GD(max_epochs=0), LBFGS()], [problem.X] * 2, generators)
-    assert best.n_iter > 0
-
-
-def test_results_come_in_order():
-    assert in_threads(lambda k: k * k, 5, 3) == [0, 1, 4, 9, 16]
-    assert in_threads(lambda k: k, 0, 3) == []
 
 
 def test_a_given_start_is_kept_by_the_default_solver():

@@ -35,10 +35,9 @@ class SGD(Solver):
 
     def check_objective(self, objective: object) -> None:
         step = as_rule(self.step)
-        if not isinstance(step, (Decaying, Constant)):
-            raise ValueError(f"{self.name}: step: got {self.step!r}, expected Decaying, Constant or a positive number")
-        if isinstance(step, Constant) and step.first_step is None:
-            raise ValueError(f"{self.name}: step: got Constant(), expected one with a step, for example Constant(0.1)")
+        if not (isinstance(step, Decaying) or (isinstance(step, Constant) and step.first_step)):
+            expected = "Decaying, Constant(0.1) or a positive number"
+            raise ValueError(f"{self.name}: step: got {self.step!r}, expected {expected}")
 
     def init(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, progress: Progress) -> State:
         return State(X0, None, 0, memory={"seed": int(rng.integers(2**63))})
