@@ -256,3 +256,11 @@ def test_an_object_named_once_is_never_held_out():
         kept, held_out = objective.split(0.6, np.random.default_rng(seed))
         assert 6 in kept.comparisons.index
         assert 6 not in held_out.comparisons.index
+
+
+def test_what_kernels_write_to_has_the_shape_of_the_problem():
+    problem, other = random_problem("ste", "triplets", size=40), random_problem("ste", "triplets", size=30)
+    with pytest.raises(ValueError, match="snapshot: got one of 30 comparisons, expected 40"):
+        problem.objective.svrg_pass(problem.X, other.objective.snapshot(other.X), 0.1, 10, 0)
+    with pytest.raises(ValueError, match="Gram matrix: got shape"):
+        problem.objective.gram_value_and_gradient(np.eye(2))

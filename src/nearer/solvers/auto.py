@@ -19,7 +19,7 @@ from nearer.solvers.tuned import AUTO, PENALTY
 
 __all__ = ["Auto"]
 
-_SAMPLED = "subset", "value_at_zero", "adagrad_pass"  # methods that stages 1 and 2 need
+_SAMPLED = "subset", "adagrad_pass"  # methods that stages 1 and 2 need
 _MOST_HALVINGS = 64
 
 

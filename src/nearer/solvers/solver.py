@@ -360,7 +360,7 @@ class _Loop:
         """Reason to distrust a finite embedding."""
         if len(X0) > 1 and not np.ptp(X0, axis=0).any() and not np.ptp(embedding, axis=0).any():
             return "all points started in one place, from which no gradient leads away"
-        none = self.objective.value_at_zero() if offers(self.objective, "value_at_zero") else math.inf
+        none = self.objective.value_at_zero() if hasattr(self.objective, "value_at_zero") else math.inf
         if len(self.run.values) > 1 and value > 1.001 * none:  # answers that contradict each other end at `none`
             return f"the objective is {value:.4g}, and {none:.4g} with all points in one place"
         return ""
