@@ -104,9 +104,8 @@ class Auto(Solver):
         warm_up = None
         if self._penalty_to_choose(objective):
             descent = self._descent(objective, AUTO.batch_tol)
-            penalty, X, note, work = choose_penalty(
-                objective, X, rng, descent, (self.warm_up, AUTO.step), self.smoothing, progress
-            )
+            found = choose_penalty(objective, X, rng, descent, self.warm_up, self.smoothing, progress)
+            penalty, X, note, work = found
             stages = [Stage(objective.n_comparisons, penalty=penalty, tol=self.tol)]
         else:
             stages = self._stages(objective, guide)
@@ -141,9 +140,8 @@ class Auto(Solver):
         if warm_up is not None:
             note = f"AdaGrad, {self.warm_up:g} passes over {self._batch.n_comparisons:,} comparisons; "
             seed = int(rng.integers(2**63))
-            warm = adaptive_start(
-                self._batch, X, self.warm_up, AUTO.step, seed, lambda state: warm_up(replace(state, note=note))
-            )
+            show: Progress = lambda state: warm_up(replace(state, note=note))  # noqa: E731
+            warm = adaptive_start(self._batch, X, self.warm_up, seed, show)
             X, memory = warm.X, {**memory, "work": warm.n_gradients, "note": note}
         return self._shown(objective, self._descent(objective, stage.tol).init(self._eased_batch, X), memory)
 

@@ -84,7 +84,7 @@ class _Guide:
     work: int = 0
 
     def warm_up(self, part: Objective, X: np.ndarray, seed: int) -> np.ndarray:
-        return self._ended(adaptive_start(part, X, GUIDE.warm_up, 1.0, seed, self._show))[1]
+        return self._ended(adaptive_start(part, X, GUIDE.warm_up, seed, self._show))[1]
 
     def descent(self, part: Objective, X: np.ndarray, tol: float, patience: int) -> _Found:
         """L-BFGS, in one compiled call for small problems, where the loop would cost more than its work."""

@@ -15,6 +15,7 @@ from nearer.solvers.step_sizes import Constant, Decaying, as_rule
 __all__ = ["SGD", "adaptive_start"]
 
 _PIECE = 5_000_000  # AdaGrad steps between two looks at the time limit
+_STEP = 1.0  # length of a first AdaGrad step; the losses set the scale of a map, so 1 suits them all
 
 
 @dataclass
@@ -52,9 +53,7 @@ class SGD(Solver):
         return State(X, None, done + n, size, memory=state.memory)
 
 
-def adaptive_start(
-    objective: Any, X: np.ndarray, passes: float, step: float, seed: int, progress: Progress = no_progress
-) -> State:
+def adaptive_start(objective: Any, X: np.ndarray, passes: float, seed: int, progress: Progress = no_progress) -> State:
     """The state after `passes` over the comparisons by AdaGrad steps from X (n, d): a warm-up for other solvers.
 
     The value of a state is the mean loss since the previous one.
@@ -64,9 +63,9 @@ def adaptive_start(
     n_steps, done, pulls = math.ceil(passes * objective.n_comparisons), 0, np.zeros(objective.n_objects)
     while True:
         count = min(_PIECE, n_steps - done)
-        X, pulls, value = objective.adagrad_pass(X, pulls, step, count, seed, done)
+        X, pulls, value = objective.adagrad_pass(X, pulls, _STEP, count, seed, done)
         done += count
-        state = State(X, value, done, step, provisional=True)
+        state = State(X, value, done, _STEP, provisional=True)
         progress(state)
         if done >= n_steps:
             return state

@@ -26,8 +26,8 @@ class StepSize(BaseEstimator):
 
     @property
     def needs_curvature(self) -> bool:
-        """Whether the rule needs the curvature at the start, which costs one full gradient."""
-        return self.first_step is None
+        """Whether a default is to be set from the curvature at the start, which costs one full gradient."""
+        return None in vars(self).values()
 
     def measured(self, curvature: float, n_inner: int, n_objects: int) -> Any:
         """The rule with its defaults set from the curvature of the objective at the start."""
@@ -124,10 +124,6 @@ class SBB(StepSize):
         super().__post_init__()
         check_number(self.epsilon, "SBB: epsilon", allow_none=True, zero=True)
         check_number(self.relative, "SBB: relative", zero=True)
-
-    @property
-    def needs_curvature(self) -> bool:
-        return self.epsilon is None or self.first_step is None
 
     def measured(self, curvature: float, n_inner: int, n_objects: int) -> SBB:
         epsilon = self.epsilon

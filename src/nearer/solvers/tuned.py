@@ -68,7 +68,6 @@ class _Penalty:
 class _Auto:
     """Chosen on problems of ten to a million objects (`benchmarks/ablation.py`)."""
 
-    step: float = 1.0  # length of a first AdaGrad step; the losses set the scale of a map, so 1 suits them all
     growth: float = 5.0  # ratio of consecutive batches
     batch_tol: float = 1e-3  # as `Auto.tol`, for all batches but the last
     memory: int = 10  # of L-BFGS
