@@ -71,11 +71,3 @@ def test_numbers_and_truths_of_numpy_are_taken():
     assert nearest_neighbours(X, np.int32(2))[0].shape == (6, 2)
     assert make_points(np.int64(3), np.int8(2), scale=np.float32(1)).shape == (3, 2)
     np.testing.assert_allclose(procrustes_align(X, X, scaling=np.True_), X)
-
-
-def test_a_fit_stopped_early_says_what_was_done_without_a_gap():
-    """A message such as "(guide over 200 comparisons; )" told of nothing after the semicolon."""
-    for max_epochs in range(1, 4):
-        model = OrdinalEmbedding(2, solver=Auto(max_epochs=max_epochs), random_state=0).fit(TOLD)
-        assert model.result_.message.endswith(")")
-        assert "; )" not in model.result_.message

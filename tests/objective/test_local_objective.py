@@ -17,15 +17,6 @@ from problems import FORMS, random_problem, random_rows
 
 LOSSES = oracles.LOSSES
 
-# Every way in which objects of (i, j, l, k) may coincide: no two within a pair, and not both pairs the same.
-PATTERNS = {
-    "all differ": (0, 1, 2, 3),
-    "l = i": (0, 1, 0, 2),
-    "l = j": (0, 1, 1, 2),
-    "k = i": (0, 1, 2, 0),
-    "k = j": (0, 1, 2, 1),
-}
-
 
 def _away_from_kinks(loss, X, Q):
     near, far = oracles.squared_distances(X, Q)
@@ -46,25 +37,6 @@ def test_gradient_by_finite_differences(loss, form):
     problems = (random_problem(loss, form, seed=seed) for seed in range(20))
     problem = next(p for p in problems if _away_from_kinks(loss, p.X, p.Q))
     _assert_gradient(problem.objective, problem.X)
-
-
-@pytest.mark.parametrize("pattern", PATTERNS)
-@pytest.mark.parametrize("loss", LOSSES)
-def test_gradient_of_one_comparison_for_every_coincidence(loss, pattern):
-    row = PATTERNS[pattern]
-    objective = LocalObjective(Comparisons([row], n_objects=4), loss, 3, n_jobs=1)
-    rng = np.random.default_rng(0)
-    X = rng.normal(scale=0.3, size=(4, 3))
-    X[row[3]] *= 0.3  # keeps far small, so that hinge losses are active
-    assert objective.value(X) > 0
-    assert _away_from_kinks(loss, X, [row])
-    _assert_gradient(objective, X)
-    np.testing.assert_allclose(
-        objective.value_and_gradient(X)[1],
-        oracles.row_gradient(loss, objective.loss.param, row, X),
-        rtol=1e-12,
-        atol=1e-14,
-    )
 
 
 def test_a_triplet_is_a_quadruplet_with_a_common_anchor():
@@ -106,18 +78,6 @@ def test_gram_form_matches_oracle_and_points(loss, form):
     np.testing.assert_allclose(
         2 * gradient @ problem.X, problem.objective.value_and_gradient(problem.X)[1], rtol=1e-9, atol=1e-13
     )
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_whole_weights_are_repeated_rows(loss):
-    problem = random_problem(loss, "quadruplets")
-    times = np.random.default_rng(0).integers(1, 4, len(problem.Q))
-    weighted = LocalObjective(Comparisons(problem.Q, weights=times.astype(float)), loss, 3)
-    repeated = LocalObjective(Comparisons(np.repeat(problem.Q, times, axis=0)), loss, 3)
-    a, b = weighted.value_and_gradient(problem.X), repeated.value_and_gradient(problem.X)
-    assert a[0] == pytest.approx(b[0], rel=1e-13)
-    np.testing.assert_allclose(a[1], b[1], rtol=1e-11, atol=1e-15)
-    assert weighted.error(problem.X) == pytest.approx(repeated.error(problem.X))
 
 
 def test_ties_and_nan_count_as_errors():

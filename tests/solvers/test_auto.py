@@ -30,18 +30,6 @@ def test_adagrad_pass_matches_oracle(loss, form):
     assert mean == pytest.approx(expected[2], rel=1e-9)
 
 
-def test_adagrad_pass_may_be_cut_in_two():
-    problem = random_problem("tste", "weighted quadruplets")
-    objective, zero = problem.objective, np.zeros(9)
-    X, memory, mean = objective.adagrad_pass(problem.X, zero, 1.0, 100, seed=3)
-    half, half_memory, a = objective.adagrad_pass(problem.X, zero, 1.0, 37, seed=3)
-    again, again_memory, b = objective.adagrad_pass(half, half_memory, 1.0, 63, seed=3, first=37)
-    np.testing.assert_array_equal(again, X)
-    np.testing.assert_array_equal(again_memory, memory)
-    assert 0.37 * a + 0.63 * b == pytest.approx(mean)
-    assert (zero == 0).all()
-
-
 def test_subset_is_a_random_part_without_repeats():
     problem = noisy_problem("ste", "weighted quadruplets", size=500)
     part = problem.objective.subset(120, np.random.default_rng(0))

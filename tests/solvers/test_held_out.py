@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from nearer.data import Comparisons
 from nearer.datasets import make_comparisons, make_points
 from nearer.objective import LocalObjective, StreamedObjective
 from nearer.solvers import LBFGS, Auto, Solver, State, get_solver, solver_names
@@ -220,24 +219,6 @@ def test_a_given_penalty_holds_the_map_down():
     assert sizes[0] > 1.02 * sizes[1] > 1.02**2 * sizes[2]
     with pytest.raises(ValueError, match="auto: penalty: got -1, expected a number >= 0 or None"):
         Auto(penalty=-1).solve(problem.objective, problem.X)
-
-
-def test_the_kept_part_alone_is_fitted():
-    rows = np.array([[0, 1, 2], [0, 2, 3], [1, 0, 3], [2, 3, 0], [3, 2, 1], [1, 2, 0]] * 5)
-    objective = LocalObjective(Comparisons(rows), "ste", 2, 1)
-    seen = []
-
-    @dataclass
-    class Looking(Solver):
-        name = "looking"
-
-        def init(self, objective, X0, rng, progress):
-            seen.append(objective.n_comparisons)
-            return State(X0, None, 0, finished="converged: at once")
-
-    Looking(validation_fraction=0.4).solve(objective, np.random.default_rng(0).normal(size=(4, 2)), 3)
-    assert 0 < seen[0] < 30
-    assert seen[0] % 5 == 0  # questions stay whole
 
 
 @pytest.mark.parametrize("place", range(3))
