@@ -102,7 +102,7 @@ def test_version_0_1_0_kept_the_parameters_of_a_loss_apart(tmp_path, name, wrote
 def test_parameters_that_solvers_no_longer_have_are_left_out(tmp_path):
     saved(tmp_path)
     solver = {"part": ["SVRG", {"max_epochs": 7, "first_snapshot": 1.0}]}
-    rewritten(tmp_path / "map.nearer", change_header(estimator__parameters__solver=solver))
+    rewritten(tmp_path / "map.nearer", setting(solver, "estimator", "parameters", "solver"))
     assert nearer.load(tmp_path / "map.nearer").solver == SVRG(max_epochs=7)
 
 

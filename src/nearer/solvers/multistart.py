@@ -85,7 +85,7 @@ def is_over(solver: Solver, seconds: float) -> bool:
 
 def best_of_starts(
     objective: Any,
-    solvers: Sequence[Solver],
+    solver: Solver | Sequence[Solver],
     starts: Sequence[np.ndarray],
     generators: Sequence[np.random.Generator],
     n_jobs: int = 1,
@@ -94,15 +94,16 @@ def best_of_starts(
     checkpoint: Checkpoint | None = None,
     spent: TimeSpent | None = None,
 ) -> Result:
-    """Solve from every start (n, d), each with its solver and generator; return the result of lowest objective.
+    """Solve from every start (n, d), each with its generator, and return the result of lowest objective.
 
-    If all runs held comparisons out, the held-out error decides; of equal results the first is returned. `spent` is
-    updated; a start for which no time is left is skipped. `verbose=1` shows progress about twice a second, 2 after
-    every epoch.
+    If all runs held comparisons out, the held-out error decides; of equal results the first is returned. `solver` is
+    one for all starts or a list. `spent` is updated; a start for which no time is left is skipped. `verbose=1` shows
+    progress about twice a second, 2 after every epoch.
     """
     spent = TimeSpent() if spent is None else spent
     used = spent.seconds
     by_thread: dict[int, float] = defaultdict(lambda: used)
+    solvers = [solver] * len(starts) if isinstance(solver, Solver) else solver
 
     def run(number: int) -> Result | None:
         thread, solver = threading.get_ident(), solvers[number]
