@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from experiments.growing import WarmSVRG
 from experiments.problems import make_table1
 
 from benchmarks.common import save, spread, table
@@ -48,7 +49,7 @@ VARIANTS: dict[str, tuple[Callable[[], Solver], dict[str, Any]]] = {
     "one thread": (Auto, {"n_jobs": 1}),
     "L-BFGS alone": (LBFGS, {}),
     "SVRG-SBB alone": (lambda: SVRG(step=SBB()), {}),
-    "SVRG-SBB, warm-up": (lambda: SVRG(step=SBB(), warm_up=2.0), {}),
+    "SVRG-SBB, warm-up": (lambda: WarmSVRG(step=SBB()), {}),
 }
 
 

@@ -7,7 +7,7 @@ Settings are relative to the size of a problem, so that they carry over from one
   first epoch of SBB (None: measured by one further gradient);
 - ``step`` of SGD is the step itself; ``decay`` is that of `nearer.solvers.Decaying`;
 - ``inner`` is m / N; ``epsilon`` e is the epsilon e / n; ``relative_lam`` is that of `nearer.solvers.Convex`;
-  ``first_snapshot`` is that of `nearer.solvers.SVRG`.
+  ``first_snapshot`` is that of `experiments.growing.GrowingSVRG`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from experiments.growing import GrowingSVRG, WarmSVRG
 from nearer.solvers import BB, GD, SBB, SGD, SVRG, Auto, Constant, Convex, Decaying, Solver
 
 Settings = dict[str, Any]
@@ -117,16 +118,21 @@ def make_solver(method: str, settings: Settings, n_objects: int, n_comparisons: 
     if method == "sbb-default":
         return SVRG(step=SBB(), **endless)
     if method == "sbb-warm":
-        return SVRG(step=SBB(), warm_up=2.0, **endless)
+        return WarmSVRG(step=SBB(), **endless)
     if method == "auto":
         return Auto(**endless)
     if method == "sgd":
         return SGD(step=Decaying(given["step"], given["decay"]), **endless)
-    epochs: Settings = {"inner_steps": given.get("inner_steps"), "first_snapshot": given.get("first_snapshot", 1.0)}
-    if method in ("svrg", "svrg-grow"):
-        return SVRG(step=Constant(given["step"]), **epochs, **endless)
+    epochs: Settings = {"inner_steps": given.get("inner_steps"), **endless}
+    if method == "svrg":
+        return SVRG(step=Constant(given["step"]), **epochs)
+    if method == "svrg-grow":
+        return GrowingSVRG(step=Constant(given["step"]), first_snapshot=given["first_snapshot"], **epochs)
     if method == "bb":
-        return SVRG(step=BB(given["first_step"]), **epochs, **endless)
-    if method in ("sbb0", "sbb", "sbb-grow", "sbb-plain"):
-        return SVRG(step=SBB(given.get("epsilon", 0.0), given["first_step"]), **epochs, **endless)
+        return SVRG(step=BB(given["first_step"]), **epochs)
+    if method in ("sbb0", "sbb"):
+        return SVRG(step=SBB(given.get("epsilon", 0.0), given["first_step"]), **epochs)
+    if method in ("sbb-grow", "sbb-plain"):
+        rule = SBB(given["epsilon"], given["first_step"])
+        return GrowingSVRG(step=rule, first_snapshot=given["first_snapshot"], **epochs)
     raise ValueError(f"unknown method {method!r}; expected one of: {', '.join([*NAMES, 'bb'])}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.growing import Parts, PlainSteps
 from experiments.methods import ABLATED, Settings, make_solver
 from nearer.objective import LocalObjective, Snapshot
 from nearer.solvers.convex import Convex, points_from_gram
@@ -34,7 +35,7 @@ class Watched:
     show between two full gradients; points at the ends of epochs come by `show`, a solver callback.
     """
 
-    def __init__(self, objective: LocalObjective | PlainSteps, look: Look, every: int):
+    def __init__(self, objective: LocalObjective | Parts, look: Look, every: int):
         self.objective = objective
         self.n_objects, self.n_components = objective.n_objects, objective.n_components
         self.n_comparisons = objective.n_comparisons
@@ -145,21 +146,6 @@ class Watched:
         return X
 
 
-class PlainSteps:
-    """An objective whose steps are plain while snapshots are of a part: what a method is without its corrections."""
-
-    def __init__(self, objective: LocalObjective):
-        self.objective = objective
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.objective, name)
-
-    def mixed_pass(
-        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
-    ) -> tuple[np.ndarray, int]:
-        return self.objective.sgd_pass(X, step, n_steps, seed, first=first), 0
-
-
 def follow(
     method: str, settings: Settings, objective: LocalObjective, X0: np.ndarray, seed: Any, look: Look, every: int
 ) -> float:
@@ -176,7 +162,7 @@ def follow(
     every : gradients between two looks inside a pass
     """
     solver = make_solver(method, settings, objective.n_objects, objective.n_comparisons)
-    watched = Watched(PlainSteps(objective) if method in ABLATED else objective, look, every)
+    watched = Watched(PlainSteps(objective) if method in ABLATED else Parts(objective), look, every)
     start = time.perf_counter()
     if isinstance(solver, Convex):
         # The points are for looking at alone; the method itself goes from one Gram matrix to the next.

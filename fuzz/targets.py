@@ -146,8 +146,8 @@ def _layout(rng):
 
 def _solver(rng):
     kinds = {
-        Auto: {"warm_up": 1.0, "smoothing": 1.0, "growth": 2.0, "first_batch": 20.0},
-        SVRG: {"step": 0.1, "warm_up": 0.0, "first_snapshot": 1.0},
+        Auto: {"warm_up": 1.0, "smoothing": 1.0, "first_batch": 20.0},
+        SVRG: {"step": 0.1},
         SGD: {"step": 0.1},
         GD: {},
         LBFGS: {"memory": 3},

@@ -15,8 +15,7 @@ from contracts import Squared, assert_same_objective
 from nearer import OrdinalEmbedding, kernels
 from nearer.losses import CustomLoss, get_loss
 from nearer.objective import LocalObjective, StreamedObjective
-from nearer.solvers import SVRG, get_solver
-from nearer.solvers.lbfgs import Descent, descend
+from nearer.solvers import get_solver
 from problems import FORMS, MemorySource, noisy_problem, random_problem
 
 
@@ -67,19 +66,10 @@ def test_gradient_by_finite_differences_in_memory_and_in_blocks(loss, form):
     assert_same_objective(streamed, problem.objective, problem.X)
 
 
-def test_the_parameter_reaches_the_formula():
-    assert Squared(margin=3).terms(1.0, 2.0)[0] == 4.0
-    np.testing.assert_array_equal(Squared().terms([2.0, 0.0], [1.0, 5.0]), [[4.0, 0.0], [4.0, 0.0], [-4.0, 0.0]])
-
-
-def test_compiled_once_for_all_parameters():
-    assert Squared(1.0).kernels is Squared(2.0).kernels
+def test_every_kernel_that_takes_a_loss_is_compiled_for_it_once():
+    own = vars(Squared(1.0).kernels)
+    assert own is vars(Squared(2.0).kernels)
     assert Squared().kernels is not OwnLogistic().kernels
-    assert get_loss("ste").kernels is kernels  # with its cache on disk
-
-
-def test_every_kernel_that_takes_a_loss_is_compiled_for_it():
-    own = vars(Squared().kernels)
     changed = {name for name, kernel in vars(kernels).items() if own[name] is not kernel}
     assert changed == {
         "_mean_gradient", "adagrad_pass", "best_places", "descend", "gradient_block", "gram_block", "loss_slopes",
@@ -99,25 +89,6 @@ def test_solvers_take_it_as_they_take_a_built_in_one(solver):
     result, expected = (chosen.solve(objective, problem.X, 0) for objective in (own, problem.objective))
     assert result.objective == pytest.approx(expected.objective, rel=1e-6)
     assert result.objective < own.value(problem.X)
-
-
-def test_a_guide_does_not_compile_more_for_it_than_it_gains():
-    problem = noisy_problem("ste")
-    own = LocalObjective(problem.objective.comparisons, OwnLogistic(), 2, n_jobs=1)
-    assert problem.objective.pays_in_one_call
-    assert not own.pays_in_one_call
-    unit = own.value_at_zero()
-    long = descend(own, problem.X, Descent(tol=1e-3, patience=3, unit=unit))
-    _, short, _ = problem.objective.descend(problem.X, 1e-3 * unit, 3, 100)
-    assert long.value == pytest.approx(short, rel=1e-9)
-
-
-def test_growing_snapshots_take_it():
-    problem = noisy_problem("ste")
-    own = LocalObjective(problem.objective.comparisons, OwnLogistic(), 2, n_jobs=1)
-    solver = SVRG(step=0.05, first_snapshot=0.2, warm_up=1, max_epochs=5)
-    result, expected = (solver.solve(objective, problem.X, 0) for objective in (own, problem.objective))
-    np.testing.assert_allclose(result.embedding, expected.embedding, atol=1e-8)
 
 
 def test_the_convex_solver_takes_one_that_says_it_is_convex():
@@ -199,8 +170,3 @@ def test_mistakes_are_refused_before_the_fit(loss, message):
 def test_a_built_in_name_is_refused():
     with pytest.raises(ValueError, match="Mine: got the name 'ste' of a built-in loss"):
         type("Mine", (CustomLoss,), {"name": "ste"})
-
-
-def test_the_name_of_the_class_is_the_default():
-    assert Squared().name == "squared"
-    assert type("Child", (Squared,), {})().name == "child"

@@ -105,12 +105,6 @@ def leaves(value, path=()):
             yield from leaves(item, (*path, key))
 
 
-def test_the_answers_are_those_that_the_maker_writes(tmp_path):
-    make.write_answers(tmp_path)
-    for path in make.ANSWERS.iterdir():
-        assert (tmp_path / path.name).read_text() == path.read_text()
-
-
 def test_commands_give_the_figures_they_gave(same_machine, tmp_path):
     shutil.copytree(make.ANSWERS, tmp_path, dirs_exist_ok=True)
     before, now = json.loads((GOLDEN / "commands.json").read_text()), make.said(tmp_path)

@@ -70,23 +70,9 @@ def test_extreme_distances_are_finite_and_exact(loss):
 
 
 @pytest.mark.parametrize("loss", EVERY, ids=_name)
-def test_matches_definition_at_random_points(loss):
-    rng = np.random.default_rng(0)
-    near, far = rng.gamma(0.7, 3.0, size=(2, 500))
-    for a, b in zip(loss.terms(near, far), oracles.terms(loss.name, near, far, loss.param)):
-        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-15)
-
-
-@pytest.mark.parametrize("loss", EVERY, ids=_name)
 def test_not_a_number_stays_visible(loss):
     value, _, _ = loss.terms([np.nan, 1.0], [1.0, np.nan])
     assert np.isnan(value).all()
-
-
-def test_shapes_are_kept_and_broadcast():
-    value, d_near, d_far = STELoss().terms(np.zeros((2, 3)), 1.0)
-    assert value.shape == d_near.shape == d_far.shape == (2, 3)
-    assert STELoss().terms(1.0, 2.0)[0].shape == ()
 
 
 @pytest.mark.parametrize("loss", MODELS, ids=_name)
@@ -94,21 +80,10 @@ def test_probabilities_of_both_answers_sum_to_one(loss):
     sizes = [0.0, 1e-12, 0.3, 1.0, 50.0, 1e3, 1e8]
     near, far = np.array(list(itertools.product(sizes, sizes))).T
     yes, no = loss.probability(near, far), loss.probability(far, near)
+    assert yes.shape == near.shape
     np.testing.assert_allclose(yes + no, 1.0, rtol=1e-14)
     assert ((yes >= 0) & (yes <= 1)).all()
     assert (yes[near < far] >= 0.5).all()
-
-
-def test_probability_by_hand():
-    assert float(STELoss().probability(0.0, math.log(3))) == pytest.approx(0.75)
-    assert float(CKLLoss(delta=1.0).probability(1.0, 3.0)) == pytest.approx(4 / 6)
-    assert float(TSTELoss(alpha=1.0).probability(1.0, 3.0)) == pytest.approx(2 / 3)
-
-
-@pytest.mark.parametrize("name", ["hinge", "soe", "softplus"])
-def test_no_probability_without_a_model(name):
-    with pytest.raises(ValueError, match=f"loss '{name}' is not a probability model; use one of: ckl, ste, tste"):
-        get_loss(name).probability(1.0, 2.0)
 
 
 def test_names_aliases_and_parameters():
@@ -144,6 +119,7 @@ def test_alpha_follows_the_dimension(n_components, alpha):
         (lambda: SoftplusLoss(margin=0.0), "softplus: margin: got 0.0, expected a positive number"),
         (lambda: TSTELoss().param, "alpha is not set"),
         (lambda: TSTELoss(alpha=1.0).dual(np.zeros(1)), "'tste' is not a convex function"),
+        (lambda: HingeLoss().probability(1.0, 2.0), "'hinge' is not a probability model; use one of: ckl, ste, tste"),
     ],
 )
 def test_bad_parameters_are_refused(make, message):
@@ -157,10 +133,6 @@ def test_smoothed_hinge_lies_just_below_the_hinge(width):
     exact, smooth = HingeLoss().terms(0.5, far)[0], HingeLoss().smoothed(width).terms(0.5, far)[0]
     assert (smooth <= exact + 1e-15).all()
     assert (exact - smooth <= width / 2 + 1e-15).all()
-
-
-def test_smooth_losses_need_no_smoothing():
-    assert STELoss().smoothed(0.1) == STELoss()
 
 
 @pytest.mark.parametrize("loss", [HingeLoss(), STELoss()], ids=_name)

@@ -99,6 +99,13 @@ def test_version_0_1_0_kept_the_parameters_of_a_loss_apart(tmp_path, name, wrote
     assert nearer.load(tmp_path / "map.nearer").get_params() == expected.get_params()
 
 
+def test_parameters_that_solvers_no_longer_have_are_left_out(tmp_path):
+    saved(tmp_path)
+    solver = {"part": ["SVRG", {"max_epochs": 7, "first_snapshot": 1.0}]}
+    rewritten(tmp_path / "map.nearer", setting(solver, "estimator", "parameters", "solver"))
+    assert nearer.load(tmp_path / "map.nearer").solver == SVRG(max_epochs=7)
+
+
 def test_a_loaded_model_goes_on_as_the_saved_one_would(tmp_path):
     before, after = saved(tmp_path)
     rows = {"anchor": ["neu", "Ort 3 – ü"], "near": ["Ort 1 – ü", "neu"], "far": ["Ort 2 – ü", "Ort 4 – ü"]}

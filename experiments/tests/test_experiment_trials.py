@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from experiments import trials
+from experiments.growing import GrowingSVRG
 from experiments.methods import AUTHORS, GRIDS, absolute, make_solver
 from experiments.tables import only, read_csv, where, write_csv
 from experiments.trials import Lab
 
-from nearer.solvers import SBB, SVRG
+from nearer.solvers import SBB
 
 pytestmark = pytest.mark.tools
 
@@ -80,7 +81,8 @@ def test_settings_of_the_authors_at_their_size():
         "epsilon": 0.005, "first_step": 0.05, "inner_steps": 10_000,
     }  # fmt: skip
     grown = make_solver("sbb-grow", GRIDS["sbb-grow"][0], 100, 10_000)
-    assert grown == SVRG(step=SBB(0.0002, 0.02), inner_steps=5_000, first_snapshot=0.005, max_epochs=10**9, tol=0.0)
+    options = {"inner_steps": 5_000, "first_snapshot": 0.005, "max_epochs": 10**9, "tol": 0.0}
+    assert grown == GrowingSVRG(step=SBB(0.0002, 0.02), **options)
     assert make_solver("sbb0", AUTHORS["ste"]["sbb0"], 100, 10_000).step == SBB(0.0, 5e-4)
 
 

@@ -6,9 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
+from experiments.growing import Parts, PlainSteps
 from experiments.methods import GRIDS, NAMES, grid, make_solver
 from experiments.problems import make_table1
-from experiments.watch import Enough, PlainSteps, Watched, follow, reach, trace
+from experiments.watch import Enough, Watched, follow, reach, trace
 
 from nearer.objective import LocalObjective
 
@@ -31,7 +32,7 @@ SETTINGS = {
 def small():
     data = make_table1(3, n=20, d=3, n_train=400, n_test=50)
     X0 = np.random.default_rng(0).random((20, 3))
-    return LocalObjective(data.train, "ste", 3, n_jobs=1), X0
+    return Parts(LocalObjective(data.train, "ste", 3, n_jobs=1)), X0
 
 
 @pytest.mark.parametrize("method", ["batch", "sgd", "svrg", "sbb0", "sbb", "sbb-grow", "sbb-warm"])
@@ -93,7 +94,7 @@ def test_a_true_look_ends_a_pass(small):
 def test_plain_steps_are_those_of_sgd(small):
     objective, X0 = small
     part, _ = objective.part_snapshot(X0, np.arange(0), np.arange(100))
-    X, reduced = PlainSteps(objective).mixed_pass(X0, part, 0.01, 50, 7, first=5)
+    X, reduced = PlainSteps(objective.objective).mixed_pass(X0, part, 0.01, 50, 7, first=5)
     np.testing.assert_array_equal(X, objective.sgd_pass(X0, 0.01, 50, 7, first=5))
     assert reduced == 0
     assert np.abs(X - objective.mixed_pass(X0, part, 0.01, 50, 7, first=5)[0]).max() > 1e-3

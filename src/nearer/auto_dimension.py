@@ -44,7 +44,7 @@ def held_out_ratios(train: Comparisons, test: Comparisons, dims: Iterable[int], 
     for d in falling:
         objective = LocalObjective(compact, SoftplusLoss(), d, 1)
         if not ratios:
-            X = adaptive_start(objective, X, _WARM_UP, 1.0, int(rng.integers(2**63))).X
+            X = adaptive_start(objective, X, _WARM_UP, int(rng.integers(2**63))).X
         X = main_axes(X, d) if ratios else X
         X = descend(objective, X, Descent(tol=_TOL, unit=objective.value_at_zero())).X
         full = np.full((train.n_objects, d), np.nan)

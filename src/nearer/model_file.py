@@ -41,6 +41,8 @@ _OF_RESULT: dict[str, Any] = {"n_iter": int, "n_gradients": int, "converged": bo
 # Nothing but these is ever made from a name in a file.
 _STEP_SIZES = ("BB", "Constant", "Decaying", "SBB")
 _PARTS = {name: getattr(_solvers, name) for name in (*_STEP_SIZES, *(one.class_name for one in SOLVERS.values()))}
+# Parameters of older versions that change nothing in a fitted map.
+_GONE = {"SVRG": ("first_snapshot", "warm_up"), "Auto": ("step", "growth", "batch_tol", "memory")}
 
 
 @dataclass
@@ -271,6 +273,7 @@ def _decode_value(value: Any, arrays: Arrays) -> Any:
     if kind == "loss":
         return get_loss(name, **_decode_each(parts, arrays))
     if kind == "part" and name in _PARTS:
+        parts = {key: part for key, part in parts.items() if key not in _GONE.get(name, ())}
         return _PARTS[name](**_decode_each(parts, arrays))
     raise FileFormatError(f"holds a parameter of unknown kind {kind!r} {name!r}")
 

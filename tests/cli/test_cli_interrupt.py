@@ -22,7 +22,7 @@ from nearer.cli.progress import Watch
 from nearer.coordinates import read_embedding
 from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.multistart import in_threads
-from nearer.solvers.run import check_stop
+from nearer.solvers.solver import check_stop
 
 ENDLESS = ("--solver", "svrg-sbb", "--max-epochs", "100000000", "--tol", "0")
 

@@ -84,7 +84,7 @@ class Cut(Exception):
     """Stands for whatever ends a process."""
 
 
-@pytest.mark.parametrize("solver", [Auto(max_epochs=15), SVRG(step=SBB(), warm_up=2, max_epochs=3), SGD(max_epochs=3)])
+@pytest.mark.parametrize("solver", [Auto(max_epochs=15), SVRG(step=SBB(), max_epochs=4), SGD(max_epochs=3)])
 def test_a_fit_that_was_cut_off_ends_the_same(client, answers, parquet, tmp_path, solver):
     path, where = parquet(answers[0]), tmp_path / "run.checkpoint"
     options = {"solver": solver, "random_state": 0}

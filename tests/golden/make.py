@@ -263,7 +263,7 @@ def work(trials: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, An
 
 # ---- what the commands say -----------------------------------------------------------------------------------------
 
-ANSWERS = HERE / "answers"
+ANSWERS = HERE / "answers"  # about fourteen objects, of which two are new to the map
 # Sentences, names of files, times, and how the input was understood: not figures.
 NOT_FIGURES = frozenset((
     "nearer", "command", "interrupted", "input", "options", "message", "seconds", "verdict", "sentence", "paragraph",
@@ -293,48 +293,6 @@ COMMANDS = {
     "suggest without answers": "suggest --objects 12 -n 6",
     "plan": "plan 8 --target 0.7 --n-runs 2",
 }
-
-
-def write_answers(folder: Path) -> None:
-    """Files in plain forms, all about the same points: fourteen objects, of which two are new to the map."""
-    rng = np.random.default_rng(5)
-    X = 1.5 * rng.normal(size=(14, 2))
-    names = [f"item {letter}" for letter in "abcdefghijklmn"]
-    folder.mkdir(exist_ok=True)
-
-    def write(name: str, header: str, rows: list[list[Any]]) -> None:
-        lines = [",".join(map(str, row)) for row in rows]
-        (folder / name).write_text("\n".join([header, *lines]) + "\n")
-
-    def nearer_one(anchor: int, a: int, b: int, guess: bool) -> bool:
-        near, far = (np.linalg.norm(X[anchor] - X[other]) + rng.normal(scale=0.4) for other in (a, b))
-        return bool(rng.random() < 0.5) if guess else bool(near < far)
-
-    def drawn(n: int, size: int) -> list[list[int]]:
-        return [rng.permutation(n)[:3].tolist() for _ in range(size)]
-
-    told, asked, odd, new = [], [], [], []
-    sets = drawn(12, 270)
-    for number, (i, a, b) in enumerate(sets + sets[:30]):  # some questions are asked twice
-        near, far = (a, b) if nearer_one(i, a, b, guess=number % 6 == 0) else (b, a)
-        told.append([names[i], names[near], names[far], f"p{number % 6}"])
-    for number, (i, a, b) in enumerate(drawn(12, 180)):
-        chosen = a if nearer_one(i, a, b, guess=False) else b
-        asked.append([names[i], names[a], names[b], names[chosen], f"p{number % 4}"])
-    for number, three in enumerate(drawn(12, 150)):
-        apart = [np.linalg.norm(X[three[k - 1]] - X[three[k - 2]]) + rng.normal(scale=0.3) for k in range(3)]
-        odd.append([*(names[k] for k in three), names[three[int(np.argmin(apart))]], f"p{number % 5}"])
-    for number in range(60):
-        i, (a, b) = 12 + number % 2, rng.permutation(12)[:2].tolist()
-        near, far = (a, b) if nearer_one(i, a, b, guess=False) else (b, a)
-        new.append([names[i], names[near], names[far]])
-    write("answers.csv", "anchor,near,far,participant", told)
-    write("asked.csv", "anchor,a,b,answer,participant", asked)
-    write("odd.csv", "a,b,c,odd,participant", odd)
-    write("new.csv", "anchor,near,far", new)
-    features = np.column_stack([X, X[:, 0] * X[:, 1]]) + rng.normal(scale=0.1, size=(14, 3))
-    write("features.csv", "label,f1,f2,f3", [[name, *row] for name, row in zip(names, features.round(4).tolist())])
-    (folder / "rules.toml").write_text("min_answers = 10\nbetter_than_chance = true\n")
 
 
 def figures(value: Any) -> Any:
@@ -382,7 +340,6 @@ if __name__ == "__main__":
         name: [{"params": params, "result": result} for params, result in zip(wanted[name], given[name])]
         for name in wanted
     })  # fmt: skip
-    write_answers(ANSWERS)
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ANSWERS, folder, dirs_exist_ok=True)
         write_json("commands.json", said(Path(folder)))

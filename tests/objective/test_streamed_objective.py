@@ -9,13 +9,12 @@ import pytest
 
 import oracles
 from contracts import assert_same_objective
-from nearer import Comparisons, OrdinalEmbedding, kernels
+from nearer import Comparisons, kernels
 from nearer.datasets import make_comparisons, make_points
 from nearer.io import open_blocks
 from nearer.losses import loss_names
 from nearer.objective import LocalObjective, StreamedObjective
 from nearer.solvers import SBB, SGD, SVRG, Auto, Decaying
-from nearer.warning_types import UnseenObjectsWarning
 from problems import FORMS, MemorySource, random_problem
 
 N_OBJECTS, N_COMPONENTS = 60, 3
@@ -127,32 +126,6 @@ def test_subset_holds_something_that_counts():
         assert part.n_comparisons == 10
 
 
-def test_threads_do_not_change_bits(source):
-    X = np.random.default_rng(2).normal(size=(N_OBJECTS, N_COMPONENTS))
-    one, three = (streamed(source, n_jobs=n_jobs).value_and_gradient(X) for n_jobs in (1, 3))
-    assert one[0] == three[0]
-    np.testing.assert_array_equal(one[1], three[1])
-
-
-def test_subset_draws_rows_of_the_data_evenly(source, data):
-    part = streamed(source).subset(1_500, np.random.default_rng(3)).comparisons
-    assert len(part) == 1_500
-    rows = {tuple(row) for row in data.train.index.tolist()}
-    assert all(tuple(row) in rows for row in part.index.tolist())
-    capped = streamed(source, max_in_memory=700).subset(1_500, np.random.default_rng(3))
-    assert capped.n_comparisons == 700
-
-
-def test_shuffled_blocks_hold_every_row_once(source, data):
-    blocks = list(source.shuffled_blocks(1_000, np.random.default_rng(4)))
-    assert max(map(len, blocks)) <= 1_000
-    rows = np.concatenate([block.index for block in blocks])
-    assert not np.array_equal(rows, data.train.index)
-    np.testing.assert_array_equal(
-        np.sort(rows.view("i4,i4,i4").ravel()), np.sort(data.train.index.copy().view("i4,i4,i4").ravel())
-    )
-
-
 SOLVERS = [Auto(), SVRG(step=SBB(), max_epochs=30), SGD(step=Decaying(step=1.0), max_epochs=100)]
 
 
@@ -163,42 +136,6 @@ def test_solvers_reach_on_disk_what_they_reach_in_memory(source, data, solver):
     local = solver.solve(LocalObjective(data.train, "tste", N_COMPONENTS), X0, rng=6)
     disk = solver.solve(streamed(source, "tste"), X0, rng=6)
     assert held_out.error(disk.embedding) == pytest.approx(held_out.error(local.embedding), abs=0.02)
-
-
-def test_fit_takes_a_path(data, tmp_path):
-    path = tmp_path / "answers.npy"
-    np.save(path, data.train.index)
-    fitted = OrdinalEmbedding(N_COMPONENTS, random_state=0).fit(path)
-    assert fitted.embedding_.shape == (N_OBJECTS, N_COMPONENTS)
-    assert fitted.score(data.test) > 0.9
-
-
-def test_fit_on_a_path_leaves_unseen_objects_without_a_place(tmp_path):
-    path = tmp_path / "answers.npy"
-    points = np.random.default_rng(0).normal(size=(12, 2))
-    index = Comparisons.from_points(points, 400, random_state=0).index.copy()
-    index[index >= 5] += 1  # nobody is number 5
-    np.save(path, index)
-    with pytest.warns(UnseenObjectsWarning, match=r"1 of 13 .*\(first: 5\)"):
-        fitted = OrdinalEmbedding(2, n_objects=13, random_state=0).fit(path)
-    assert np.isnan(fitted.embedding_[5]).all()
-    assert np.isfinite(np.delete(fitted.embedding_, 5, axis=0)).all()
-    named = OrdinalEmbedding(2, random_state=0).fit(path)  # numbers with gaps are names
-    assert named.labels_.tolist() == [str(number) for number in range(13) if number != 5]
-
-
-def test_a_batch_in_memory_is_large_enough_for_the_default_solver():
-    # Auto wants seven comparisons per coordinate in its first batch; fewer are satisfied in too many ways.
-    objective = StreamedObjective(_Endless(), "ste", 5, n_objects=1_000_000)
-    assert objective.max_in_memory == 40_000_000
-    assert StreamedObjective(_Endless(), "ste", 2, n_objects=50).max_in_memory == 1 << 20
-
-
-class _Endless:
-    n_comparisons = 10**9
-    n_columns = 3
-    has_weights = False
-    total_weight = 1e9
 
 
 def test_a_source_that_names_other_objects_never_reaches_a_kernel():

@@ -30,24 +30,6 @@ def test_adagrad_pass_matches_oracle(loss, form):
     assert mean == pytest.approx(expected[2], rel=1e-9)
 
 
-def test_adagrad_pass_may_be_cut_in_two():
-    problem = random_problem("tste", "weighted quadruplets")
-    objective, zero = problem.objective, np.zeros(9)
-    X, memory, mean = objective.adagrad_pass(problem.X, zero, 1.0, 100, seed=3)
-    half, half_memory, a = objective.adagrad_pass(problem.X, zero, 1.0, 37, seed=3)
-    again, again_memory, b = objective.adagrad_pass(half, half_memory, 1.0, 63, seed=3, first=37)
-    np.testing.assert_array_equal(again, X)
-    np.testing.assert_array_equal(again_memory, memory)
-    assert 0.37 * a + 0.63 * b == pytest.approx(mean)
-    assert (zero == 0).all()
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_value_at_zero_is_the_objective_of_no_map(loss):
-    objective = random_problem(loss).objective
-    assert objective.value_at_zero() == pytest.approx(objective.value(np.zeros((9, 3))), rel=1e-14)
-
-
 def test_subset_is_a_random_part_without_repeats():
     problem = noisy_problem("ste", "weighted quadruplets", size=500)
     part = problem.objective.subset(120, np.random.default_rng(0))
@@ -135,45 +117,12 @@ def test_an_objective_without_parts_gets_plain_lbfgs():
     assert result.converged
 
 
-@pytest.mark.parametrize(
-    "changes", [{"warm_up": -1}, {"batch_tol": float("nan")}, {"step": 0}, {"first_batch": 0}, {"growth": 1.0}]
-)
-def test_bad_parameters_are_refused(changes):
-    problem = random_problem("ste")
-    with pytest.raises(ValueError, match=f"auto: {next(iter(changes))}: got .*, expected a number"):
-        Auto(**changes).solve(problem.objective, problem.X)
-
-
-def test_warm_up_zero_is_allowed():
-    problem = noisy_problem("ste")
-    assert Auto(warm_up=0.0).solve(problem.objective, problem.X).converged
-
-
-@pytest.mark.parametrize(("per_coordinate", "batches"), [(34, 1), (36, 2), (99, 2), (101, 2), (510, 3)])
-def test_small_batches_come_first_only_where_they_determine_a_map(per_coordinate, batches):
-    n, d = 5, 2
-    rows = np.tile([[0, 1, 2], [1, 2, 3], [2, 3, 4]], (per_coordinate * n * d // 3 + 1, 1))[: per_coordinate * n * d]
-    objective = LocalObjective(Comparisons(rows.astype(np.int32)), "ste", d)
-    sizes = [stage.size for stage in Auto()._stages(objective, None)]
-    assert sizes[-1] == len(rows)
-    assert len(set(sizes)) == batches
-    assert min(sizes) >= 7 * n * d
-
-
 @pytest.mark.parametrize(("loss", "kept"), [("hinge", 0.001), ("ste", 0.0), ("soe", 0.0)])
 def test_of_few_comparisons_a_kinked_loss_keeps_some_penalty(loss, kept):
     problem = noisy_problem(loss, d=5)
-    found, expected = (Auto(few=0, penalty=penalty).solve(problem.objective, problem.X, 0) for penalty in (None, kept))
+    found, expected = (Auto(penalty=penalty).solve(problem.objective, problem.X, 0) for penalty in (None, kept))
     assert found.message.count("L-BFGS") == 2
     np.testing.assert_array_equal(found.embedding, expected.embedding)
-
-
-def test_of_many_comparisons_ckl_goes_on_until_they_gain_half_as_little():
-    last = {loss: Auto()._stages(noisy_problem(loss, d=4, size=12_000).objective, None)[-1] for loss in ("ckl", "tste")}
-    assert last["ckl"].tol == 0.5 * last["tste"].tol == 0.5 * Auto().tol
-    few = noisy_problem("ckl", d=4)
-    assert Auto()._stages(few.objective, None)[-1].tol == Auto().tol
-    assert Auto()._stages(few.objective, few.objective)[-1].tol == Auto().tol
 
 
 @pytest.mark.parametrize(("loss", "batches"), [("hinge", 3), ("ste", 2)])

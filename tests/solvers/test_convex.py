@@ -35,12 +35,12 @@ def test_optimality_conditions_hold(loss, gap_tol, form):
     assert np.linalg.eigvalsh(K).min() >= -1e-10 * np.linalg.eigvalsh(K).max()
     f, G, _ = oracles.gram_value_and_gradient(*problem.oracle, K)
     assert value == pytest.approx(f + lam * np.trace(K), rel=1e-10)
-    proof = certificate(problem.objective, K, lam)
-    assert proof.primal == pytest.approx(value, rel=1e-10)
-    assert proof.gap >= 0
+    primal, dual = certificate(problem.objective, K, lam, *problem.objective.gram_value_and_gradient(K)[1:])
+    assert primal == pytest.approx(value, rel=1e-10)
+    assert primal >= dual
     if loss == "ste":  # smooth: the dual point of K itself is nearly feasible and nearly complementary
         D = G + lam * np.eye(len(K))
-        assert proof.relative_gap <= 10 * gap_tol
+        assert primal - dual <= 10 * gap_tol * primal
         assert np.linalg.eigvalsh(D).min() >= -1e-3 * lam
         assert abs(np.sum(D * K)) <= 1e-3 * value
 
@@ -53,7 +53,7 @@ def test_certificate_is_a_lower_bound_from_a_feasible_dual_point(loss, form):
     objective = problem.objective
     lam = Convex().resolve_lam(objective)
     K = problem.X @ problem.X.T
-    proof = certificate(objective, K, lam)
+    primal, lower = certificate(objective, K, lam, *objective.gram_value_and_gradient(K)[1:])
     _, G, slopes = oracles.gram_value_and_gradient(*problem.oracle, K)
     shrink = min(1.0, lam / -np.linalg.eigvalsh(G).min())
     assert np.linalg.eigvalsh(shrink * G + lam * np.eye(len(K))).min() >= -1e-12
@@ -61,9 +61,9 @@ def test_certificate_is_a_lower_bound_from_a_feasible_dual_point(loss, form):
     a = shrink * slopes
     # min over z of max(0, 1 + z) - a z; min over z of log(1 + e^z) - a z, the binary entropy
     dual = a if loss == "hinge" else -(a * np.log(a) + (1 - a) * np.log1p(-a))
-    assert proof.dual == pytest.approx(np.mean(share * dual), rel=1e-9)
+    assert lower == pytest.approx(np.mean(share * dual), rel=1e-9)
     best = _solved(problem, Convex())[1]
-    assert proof.dual <= best <= proof.primal
+    assert lower <= best <= primal
 
 
 def test_minimum_agrees_with_points_of_full_dimension():
@@ -89,14 +89,6 @@ def test_solve_stops_by_its_certificate(loss, form):
     assert result.message.startswith("converged: relative duality gap")
     assert result.embedding.shape == (10, 3)
     assert problem.objective.error(result.embedding) < 0.35
-
-
-def test_ckl_runs_without_a_guarantee():
-    problem = noisy_problem("ckl", n=10, d=3, size=300)
-    result = Convex(max_epochs=40).solve(problem.objective, problem.X)
-    assert (result.n_iter, result.converged) == (40, False)
-    assert np.isfinite(result.embedding).all()
-    assert result.objective < result.history[0].objective
 
 
 def test_the_work_counts_every_pass():
@@ -132,14 +124,9 @@ def test_losses_that_are_not_convex_are_refused(loss):
         Convex().solve(problem.objective, problem.X)
 
 
-def test_other_refusals():
-    problem = random_problem("ste")
-    with pytest.raises(ValueError, match="convex: lam: got -1, expected a number >= 0 or None"):
-        Convex(lam=-1).solve(problem.objective, problem.X)
-    with pytest.raises(ValueError, match=r"convex: got object, which has no .*, gram_dual; "):
-        Convex().solve(object(), problem.X)
+def test_too_many_objects_are_refused():
     many = LocalObjective(Comparisons([[0, 1, 2]], n_objects=10_001), "ste", 2)
-    with pytest.raises(ValueError, match="convex: 10,001 objects need several 1 GB matrices"):
+    with pytest.raises(ValueError, match="convex: got 10,001 objects, expected at most 10,000"):
         Convex().solve(many, np.zeros((10_001, 2)))
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import re
+
 import pytest
 from sklearn.base import clone
 
-from nearer.solvers import BB, SBB, SGD, SVRG, Decaying, get_solver, solver_names
+from nearer.solvers import BB, GD, LBFGS, SBB, SGD, SVRG, Auto, Constant, Convex, Decaying, get_solver, solver_names
 from problems import random_problem
 
 
@@ -28,11 +31,33 @@ def test_parameters_of_parameters():
     assert SGD().set_params(step__decay=0.0).step == Decaying(decay=0.0)
 
 
-def test_what_cannot_be_set_is_refused():
-    with pytest.raises(ValueError, match="Invalid parameter 'eps' for estimator SBB"):
-        SBB(epsilon=0.5).set_params(eps=1.0)
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "value"),
+    [
+        (LBFGS, "output", "first"), (LBFGS, "max_epochs", -1), (LBFGS, "max_epochs", 2.5), (LBFGS, "max_epochs", True),
+        (LBFGS, "patience", 0), (LBFGS, "tol", -1e-3), (LBFGS, "tol", NAN), (LBFGS, "grad_tol", "small"),
+        (LBFGS, "max_seconds", 0), (LBFGS, "memory", 0), (LBFGS, "validation_fraction", 1.0),
+        (LBFGS, "validation_fraction", "a tenth"), (LBFGS, "validation_fraction", None), (GD, "step", 0),
+        (GD, "step", True), (SGD, "step", Constant()), (SGD, "step", SBB()), (SGD, "step", 0.0), (SGD, "step", "fast"),
+        (SVRG, "inner_steps", 0), (SVRG, "inner_steps", 2.5), (SVRG, "step", Decaying()), (SVRG, "step", "sbb"),
+        (SVRG, "step", -0.1), (Auto, "warm_up", -1), (Auto, "shrinkage", NAN), (Auto, "guide", -1),
+        (Auto, "first_batch", 0), (Auto, "penalty", -1), (Convex, "lam", -1), (SBB, "epsilon", -1.0),
+        (SBB, "epsilon", NAN), (SBB, "first_step", 0.0), (SBB, "relative", None), (BB, "first_step", -1),
+        (Constant, "first_step", math.inf), (Decaying, "step", 0), (Decaying, "decay", -1), (Decaying, "power", True),
+    ],
+)  # fmt: skip
+def test_bad_parameters_are_refused(cls, name, value):
     problem = random_problem("ste")
-    with pytest.raises(ValueError, match=r"SBB: epsilon: got -1\.0, expected"):  # by the run, as in scikit-learn
+    with pytest.raises(ValueError, match=re.escape(f": got {value!r}, expected")):
+        cls(**{name: value}).solve(problem.objective, problem.X)  # a step size refuses it at once
+
+
+def test_what_is_set_later_is_checked_by_the_run():
+    problem = random_problem("ste")
+    with pytest.raises(ValueError, match=r"SBB: epsilon: got -1\.0, expected"):
         SVRG(step=SBB(epsilon=0.5)).set_params(step__epsilon=-1.0).solve(problem.objective, problem.X)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nearer.solvers import GD, LBFGS, SVRG, Auto, get_solver
-from nearer.solvers.multistart import best_of_starts, in_threads, keeping_start
+from nearer.solvers import GD, LBFGS, Auto, get_solver
+from nearer.solvers.multistart import best_of_starts, keeping_start
 from problems import noisy_problem
 
 
@@ -15,21 +15,9 @@ def test_the_lowest_objective_wins_whatever_the_threads(n_jobs):
     problem = noisy_problem("ste")
     starts = [problem.X, np.zeros_like(problem.X) + 1e-3, problem.X + 5]
     generators = [np.random.default_rng(k) for k in range(3)]
-    best = best_of_starts(problem.objective, LBFGS(), starts, generators, n_jobs)
+    best = best_of_starts(problem.objective, [LBFGS()] * 3, starts, generators, n_jobs)
     alone = [LBFGS().solve(problem.objective, X).objective for X in starts]
     assert best.objective == min(alone)
-
-
-def test_each_start_may_have_its_own_solver():
-    problem = noisy_problem("ste")
-    generators = [np.random.default_rng(k) for k in range(2)]
-    best = best_of_starts(problem.objective, [GD(max_epochs=0), LBFGS()], [problem.X] * 2, generators)
-    assert best.n_iter > 0
-
-
-def test_results_come_in_order():
-    assert in_threads(lambda k: k * k, 5, 3) == [0, 1, 4, 9, 16]
-    assert in_threads(lambda k: k, 0, 3) == []
 
 
 def test_a_given_start_is_kept_by_the_default_solver():
@@ -40,8 +28,6 @@ def test_a_given_start_is_kept_by_the_default_solver():
     np.testing.assert_array_equal(first[0], optimum)
     assert keeping_start(GD()) == GD(output="best")
     assert keeping_start(GD(output="uniform")) == GD(output="uniform")
-    kept = SVRG(warm_up=0, inner_steps=5, output="best")
-    assert keeping_start(SVRG(warm_up=2, first_snapshot=0.1, inner_steps=5)) == kept
 
 
 @pytest.mark.parametrize("solver", ["auto", "lbfgs", "gd", "sgd", "svrg-sbb"])

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from nearer.losses import Loss, get_loss
 
 __all__ = ["Objective", "Snapshot", "offers"]
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -25,16 +22,13 @@ class Snapshot:
     slopes: Any  # private to the objective
 
 
-def _optional(method: F) -> F:
-    """Mark a method that not every objective offers."""
-    method.optional = True  # type: ignore[attr-defined]
-    return method
-
-
 def offers(objective: object, *methods: str) -> bool:
-    """Whether an objective has all of some methods of `Objective`."""
-    found = [getattr(objective, name, None) for name in methods]
-    return all(method is not None and not getattr(method, "optional", False) for method in found)
+    """Whether an objective has all of some methods; what it inherits from `Objective` unchanged does not count."""
+    found = {name: getattr(objective, name, None) for name in methods}
+    return all(
+        method is not None and getattr(method, "__func__", method) is not vars(Objective).get(name)
+        for name, method in found.items()
+    )
 
 
 class Objective:
@@ -74,80 +68,56 @@ class Objective:
         """The objective when all points are equal: the unit of progress."""
         return float(self.loss.terms(0.0, 0.0)[0])
 
-    @_optional
     def snapshot(self, X: np.ndarray) -> Snapshot:
         """Full gradient at X, for `svrg_pass`."""
         raise NotImplementedError
 
-    @_optional
     def svrg_pass(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
     ) -> np.ndarray:
         """Variance-reduced steps ``X <- X - step (grad f_p(X) - grad f_p(S) + g)``; the snapshot holds S and g."""
         raise NotImplementedError
 
-    @_optional
     def sgd_pass(
         self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0, power: float = 1
     ) -> np.ndarray:
         """Plain stochastic steps; step t has size ``step / (1 + decay * t) ** power``, t counted from `first`."""
         raise NotImplementedError
 
-    @_optional
     def adagrad_pass(
         self, X: np.ndarray, memory: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """AdaGrad steps; `memory` (n_objects,) sums squared gradients. Returns X, memory and the mean loss."""
         raise NotImplementedError
 
-    @_optional
-    def part_snapshot(self, X: np.ndarray, known: np.ndarray, new: np.ndarray) -> tuple[Snapshot, np.ndarray]:
-        """Snapshot of the rows `known` and `new`, and the gradient of `known` alone (zeros if there are none)."""
-        raise NotImplementedError
-
-    @_optional
-    def mixed_pass(
-        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
-    ) -> tuple[np.ndarray, int]:
-        """As `svrg_pass`, with plain steps for comparisons that the snapshot lacks; also counts the reduced steps."""
-        raise NotImplementedError
-
-    @_optional
     def subset(self, size: int, rng: np.random.Generator) -> Objective:
         """The objective of `size` random comparisons, held in memory; fewer, or all, if that would not fit or pay."""
         raise NotImplementedError
 
-    @_optional
     def split(self, fraction: float, rng: np.random.Generator) -> tuple[Objective, Objective]:
         """Training and held-out part (about `fraction`): no question is in both, every object is in the first."""
         raise NotImplementedError
 
-    @_optional
     def smoothed(self, width: float) -> Objective:
         """The same objective with kinks of its loss rounded to a width (see `Loss.smoothed`)."""
         raise NotImplementedError
 
-    @_optional
     def with_loss(self, loss: Loss, n_components: int) -> Objective:
         """The same comparisons with another loss, in another dimension."""
         raise NotImplementedError
 
-    @_optional
     def best_places(self, X: np.ndarray, places: np.ndarray, order: np.ndarray, least: float) -> tuple[np.ndarray, int]:
         """The points of a 1-D map after `nearer.kernels.best_places`, and how many moved."""
         raise NotImplementedError
 
-    @_optional
     def descend(self, X: np.ndarray, least: float, patience: int, most: int) -> tuple[np.ndarray, float, int]:
         """L-BFGS in one compiled call on one thread, for many small problems; see `nearer.kernels.descend`."""
         raise NotImplementedError
 
-    @_optional
     def gram_value_and_gradient(self, K: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Value and gradient at a Gram matrix (n, n), and d loss / d near (n_comparisons,), not weighted."""
         raise NotImplementedError
 
-    @_optional
     def gram_dual(self, slopes: np.ndarray) -> float:
         """Dual value of the convex problem at slopes (n_comparisons,); see `Loss.dual`."""
         raise NotImplementedError

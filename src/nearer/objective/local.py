@@ -80,7 +80,13 @@ class BlockObjective(Objective):
     def svrg_pass(
         self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
     ) -> np.ndarray:
-        return self._reduced_steps(X, snapshot, step, n_steps, seed, first)[0]
+        X = self._points(X)
+        for block, steps in self._draws(n_steps, seed, first):
+            rows = np.stack([X, snapshot.gradient, snapshot.X], axis=1)
+            slopes = self._slopes(block, snapshot)
+            reduced = self._kernels.svrg_pass(block.index, block.scale, *self._code, rows, *slopes, float(step), *steps)
+            X = rows[:, 0] - (step * reduced) * snapshot.gradient
+        return X
 
     def sgd_pass(
         self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0, power: float = 1
@@ -99,19 +105,6 @@ class BlockObjective(Objective):
         for block, steps in self._draws(n_steps, seed, first):
             total += self._kernels.adagrad_pass(block.index, block.scale, *self._code, rows, float(step), *steps)
         return np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy(), total / n_steps
-
-    def _reduced_steps(
-        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
-    ) -> tuple[np.ndarray, int]:
-        """The point after steps from X, and how many were variance-reduced."""
-        X, total = self._points(X), 0
-        for block, steps in self._draws(n_steps, seed, first):
-            rows = np.stack([X, snapshot.gradient, snapshot.X], axis=1)
-            slopes = self._slopes(block, snapshot)
-            reduced = self._kernels.svrg_pass(block.index, block.scale, *self._code, rows, *slopes, float(step), *steps)
-            X = rows[:, 0] - (step * reduced) * snapshot.gradient
-            total += reduced
-        return X, total
 
     def _mean(self, kernel: Callable[..., float], *args: Any) -> float:
         """Mean over all comparisons of what a kernel sums up."""
@@ -210,24 +203,6 @@ class LocalObjective(BlockObjective):
         slopes = np.empty((2, self.n_comparisons))
         value, gradient = self._mean_gradient(self._kernels.gradient_block, X, *slopes)
         return Snapshot(X, value, gradient, tuple(slopes))
-
-    def part_snapshot(self, X: np.ndarray, known: np.ndarray, new: np.ndarray) -> tuple[Snapshot, np.ndarray]:
-        X = self._points(X).copy()
-        total, sums = 0.0, []
-        slopes = np.full((2, self.n_comparisons), np.nan)
-        for part in (known, new):
-            index, scale = self._index[part], self._scale[part] if self._scale.size else self._scale
-            found = np.empty((2, len(part)))
-            blocks = self._cut(frozen(index), frozen(scale))
-            value, gradient = self._gradient_sum(self._kernels.gradient_block, blocks, X, *found)
-            slopes[:, part] = found
-            total += value
-            sums.append(gradient)
-        count = len(known) + len(new)
-        snapshot = Snapshot(X, total / count, (sums[0] + sums[1]) / count, tuple(slopes))
-        return snapshot, sums[0] / max(len(known), 1)
-
-    mixed_pass = BlockObjective._reduced_steps
 
     def subset(self, size: int, rng: np.random.Generator) -> LocalObjective:
         rows = rng.choice(self.n_comparisons, size, replace=False, shuffle=False)

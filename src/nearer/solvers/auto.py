@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearer.data import check_bool, check_integer, check_number, is_number
+from nearer.data import check_bool, check_number, is_number
 from nearer.objective import Objective, offers
 from nearer.solvers.guide import guided_start, sample_for_guide
 from nearer.solvers.lbfgs import Descent
 from nearer.solvers.penalty import Ridge, choose_penalty, penalty_is_needed
-from nearer.solvers.sgd import AdaGrad
+from nearer.solvers.sgd import adaptive_start
 from nearer.solvers.solver import Solver
 from nearer.solvers.state import Progress, State
-from nearer.solvers.tuned import PENALTY
+from nearer.solvers.tuned import AUTO, PENALTY
 
 __all__ = ["Auto"]
 
-_SAMPLED = "subset", "value_at_zero", "adagrad_pass"  # methods that stages 1 and 2 need
+_SAMPLED = "subset", "adagrad_pass"  # methods that stages 1 and 2 need
 _MOST_HALVINGS = 64
 
 
@@ -30,7 +30,7 @@ class Auto(Solver):
     1. In up to `guide` dimensions: the best of several maps, most of them found with the softplus loss in extra
        dimensions from a sample of the comparisons (see `guided_start`), to avoid poor local minima. In more dimensions:
        AdaGrad steps on a first random batch bring random points into rough order at the cost of a few gradients.
-    2. L-BFGS on that batch, then on batches `growth` times larger, each to the precision that its size allows. The kink
+    2. L-BFGS on that batch, then on batches five times larger, each to the precision that its size allows. The kink
        of the hinge loss is smoothed. If there are too few comparisons for smaller batches and there is no guide, the
        batch is all comparisons, with a small ridge penalty: many maps satisfy so few answers, and the penalty selects
        one that satisfies them with a margin and predicts held-out ones better. A loss with a kink keeps a tenth of the
@@ -50,21 +50,13 @@ class Auto(Solver):
     ----------
     warm_up : float, default 2
         Passes over the first batch in step 1.
-    step : float, default 1
-        Length of a first AdaGrad step; the losses set the scale of a map, so 1 suits them all.
     first_batch : float, default 20
         Minimum comparisons per coordinate (n_objects x n_components) in the first of several batches; inf: one batch
         of all comparisons.
-    growth : float, default 5
-        Ratio of consecutive batches, above 1.
     shrinkage : float, default 0.01
         Penalty of step 2, times the mean squared distance from the origin.
     smoothing : float, default 1
         Width of the smoothed kink in step 2, see `Loss.smoothed`.
-    batch_tol : float, default 0.001
-        As `tol`, for all batches but the last.
-    memory : int, default 10
-        Memory of L-BFGS.
     guide : int, default 3
         The guide is used for up to this many dimensions; 0: never.
     keep_start : bool, default False
@@ -81,13 +73,9 @@ class Auto(Solver):
     max_epochs: int = 1000
     tol: float = 1e-4
     warm_up: float = 2.0
-    step: float = 1.0
     first_batch: float = 20.0
-    growth: float = 5.0
     shrinkage: float = 0.01
     smoothing: float = 1.0
-    batch_tol: float = 1e-3
-    memory: int = 10
     guide: int = 3
     keep_start: bool = False
     penalty: float | None = None
@@ -95,19 +83,14 @@ class Auto(Solver):
     name = "auto"
 
     def check_objective(self, objective: object) -> None:
-        check_integer(self.memory, f"{self.name}: memory", 1)
-        for name in ("warm_up", "batch_tol", "shrinkage", "smoothing", "guide", "few"):
-            value = getattr(self, name)
-            if not (is_number(value) and value >= 0):
-                raise ValueError(f"{self.name}: {name}: got {value!r}, expected a number of at least 0")
+        for name in ("warm_up", "shrinkage", "smoothing", "guide", "few"):
+            check_number(getattr(self, name), f"{self.name}: {name}", zero=True)
         check_bool(self.keep_start, f"{self.name}: keep_start")
         check_number(self.penalty, f"{self.name}: penalty", zero=True, allow_none=True)
-        for name, least in (("step", 0), ("first_batch", 0), ("growth", 1)):
-            value = getattr(self, name)
-            if not (is_number(value) and value > least):
-                raise ValueError(f"{self.name}: {name}: got {value!r}, expected a number above {least}")
+        if not (is_number(self.first_batch) and self.first_batch > 0):  # may be infinite
+            raise ValueError(f"{self.name}: first_batch: got {self.first_batch!r}, expected a number above 0")
 
-    def settled(self, values: list[float], objective: Any) -> str:
+    def settled(self, values: list[float]) -> str:
         return ""  # `epoch` sees to it, since the scale is settled last
 
     def init(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, progress: Progress) -> State:
@@ -118,51 +101,49 @@ class Auto(Solver):
         if guide is not None:
             note = f"guide over {guide.n_comparisons:,} comparisons; "
             X, work = guided_start(guide, X, rng, lambda state: progress(replace(state, note=note)))
+        warm_up = None
         if self._penalty_to_choose(objective):
-            descent = self._descent(objective, self.batch_tol)
-            warm_up = self.warm_up, self.step
-            penalty, X, note, work = choose_penalty(objective, X, rng, descent, warm_up, self.smoothing, progress)
+            descent = self._descent(objective, AUTO.batch_tol)
+            found = choose_penalty(objective, X, rng, descent, self.warm_up, self.smoothing, progress)
+            penalty, X, note, work = found
             stages = [Stage(objective.n_comparisons, penalty=penalty, tol=self.tol)]
         else:
             stages = self._stages(objective, guide)
-            warm = guide is None and not self.keep_start and self.warm_up > 0
-            stages[0] = stages[0]._replace(warm_up=warm)
-        memory = {"stages": [tuple(stage) for stage in stages], "number": 0, "work": work, "note": note}
-        return self._begun(objective, X, memory, rng)
+            if sampled and guide is None and not self.keep_start and self.warm_up > 0:
+                warm_up = progress
+        memory = {"stages": [tuple(stage) for stage in stages], "work": work, "note": note}
+        return self._begun(objective, X, memory, rng, warm_up)
 
     def epoch(self, objective: Any, state: State, rng: np.random.Generator) -> State:
-        memory = state.memory
-        inner, stage = State(**memory["inner"]), Stage(*memory["stages"][memory["number"]])
-        if memory["warm"] and self._adagrad.is_over(self._batch, inner):
-            memory = {**memory, "warm": False, "work": memory["work"] + inner.n_gradients}
-            inner = self._descend_from(objective, stage, inner.X)
-        elif memory["warm"]:
-            inner = self._adagrad.piece(self._batch, inner)
-        elif inner.finished:
-            memory = {**memory, "work": state.n_gradients, "note": state.note + "; ", "number": memory["number"] + 1}
-            return self._begun(objective, state.X, memory, rng)
-        else:
-            inner = self._descent(objective, stage.tol).epoch(self._eased_batch, inner)
-        return self._shown(objective, inner, memory)
+        memory, inner = state.memory, State(**state.memory["inner"])
+        if inner.finished:
+            rest = {"stages": memory["stages"][1:], "work": state.n_gradients, "note": state.note + "; "}
+            return self._begun(objective, state.X, rest, rng)
+        descent = self._descent(objective, Stage(*memory["stages"][0]).tol)
+        return self._shown(objective, descent.epoch(self._eased_batch, inner), memory)
 
     def prepare(self, objective: Any, state: State) -> None:
-        stage = Stage(*state.memory["stages"][state.memory["number"]])
         rng = np.random.default_rng()
         rng.bit_generator.state = state.memory["rng"]
-        self._take_batch(objective, stage, rng)
+        self._take_batch(objective, Stage(*state.memory["stages"][0]), rng)
 
-    def _begun(self, objective: Any, X: np.ndarray, memory: dict[str, Any], rng: np.random.Generator) -> State:
-        """State at the beginning of a stage that starts from X (n, d)."""
-        stage = Stage(*memory["stages"][memory["number"]])
-        memory = {**memory, "rng": rng.bit_generator.state, "warm": False}
+    def _begun(
+        self, objective: Any, X: np.ndarray, memory: dict[str, Any], rng: np.random.Generator, warm_up: Any = None
+    ) -> State:
+        """State at the beginning of a stage from X (n, d); AdaGrad steps come first if `warm_up`, a callback, is given.
+
+        `memory` has the stages that are left, and the work and the note of what was done before.
+        """
+        stage = Stage(*memory["stages"][0])
+        memory = {**memory, "rng": rng.bit_generator.state}
         self._take_batch(objective, stage, rng)
-        if stage.warm_up and offers(self._batch, *_SAMPLED):
-            passes = f"AdaGrad, {self.warm_up:g} passes over {self._batch.n_comparisons:,} comparisons; "
-            memory |= {"warm": True, "note": passes}
-            inner = self._adagrad.init(self._batch, X, int(rng.integers(2**63)))
-        else:
-            inner = self._descend_from(objective, stage, X)
-        return self._shown(objective, inner, memory)
+        if warm_up is not None:
+            note = f"AdaGrad, {self.warm_up:g} passes over {self._batch.n_comparisons:,} comparisons; "
+            seed = int(rng.integers(2**63))
+            show: Progress = lambda state: warm_up(replace(state, note=note))  # noqa: E731
+            warm = adaptive_start(self._batch, X, self.warm_up, seed, show)
+            X, memory = warm.X, {**memory, "work": warm.n_gradients, "note": note}
+        return self._shown(objective, self._descent(objective, stage.tol).init(self._eased_batch, X), memory)
 
     def _take_batch(self, objective: Any, stage: Stage, rng: np.random.Generator) -> None:
         """Set `_batch`, the comparisons of a stage, and `_eased_batch`, the same smoothed or penalised."""
@@ -176,35 +157,22 @@ class Auto(Solver):
 
     def _shown(self, objective: Any, inner: State, memory: dict[str, Any]) -> State:
         """The state of the whole run that corresponds to the state of a stage."""
-        memory = {**memory, "inner": vars(inner)}
-        work, note = memory["work"] + inner.n_gradients, memory["note"]
-        if memory["warm"]:
-            return replace(inner, n_gradients=work, note=note, memory=memory)
-        stage = Stage(*memory["stages"][memory["number"]])
+        stage, last = Stage(*memory["stages"][0]), len(memory["stages"]) == 1
         size = self._batch.n_comparisons  # an objective on disk may hold fewer in memory
-        last = memory["number"] == len(memory["stages"]) - 1
-        note = f"{note}L-BFGS, {inner.note} on {size:,}{'' if last else ', eased'}"
+        work, memory = memory["work"] + inner.n_gradients, {**memory, "inner": vars(inner)}
+        note = f"{memory['note']}L-BFGS, {inner.note} on {size:,}{'' if last else ', eased'}"
         shown = replace(inner, n_gradients=work, note=note, memory=memory)
         if not (last and inner.finished):
             return replace(shown, provisional=not last or stage.penalty > 0, finished=None)
         if stage.penalty > 0:
             return replace(shown, value=objective.value(inner.X), n_gradients=work + size, grad_norm=None)
         most = inner.memory["values"][0] if self.keep_start else np.inf
-        X, value, tries = self._smallest(objective, inner, self._unit(objective), most)
+        X, value, tries = self._smallest(objective, inner, self._descent(objective, self.tol).unit, most)
         return replace(shown, X=X, value=value, n_gradients=work + tries * size, grad_norm=None)
 
-    @property
-    def _adagrad(self) -> AdaGrad:
-        return AdaGrad(self.warm_up, self.step)
-
-    def _descend_from(self, objective: Any, stage: Stage, X: np.ndarray) -> State:
-        return self._descent(objective, stage.tol).init(self._eased_batch, X)
-
     def _descent(self, objective: Any, tol: float) -> Descent:
-        return Descent(tol=tol, patience=self.patience, memory=self.memory, unit=self._unit(objective))
-
-    def _unit(self, objective: Any) -> float | None:
-        return objective.value_at_zero() if offers(objective, *_SAMPLED) else None
+        unit = objective.value_at_zero() if offers(objective, *_SAMPLED) else None
+        return Descent(tol=tol, patience=self.patience, memory=AUTO.memory, unit=unit)
 
     def _penalty_to_choose(self, objective: Any) -> bool:
         """Whether to choose a penalty on held-out comparisons, because there are few for the dimension."""
@@ -244,18 +212,18 @@ class Auto(Solver):
             return [Stage(n, False, penalty, self.tol)]
         unknowns = objective.n_objects * objective.n_components
         sizes: list[int] = []
-        size, least = n / self.growth, 0.35 * self.first_batch * unknowns
+        size, least = n / AUTO.growth, 0.35 * self.first_batch * unknowns
         while size >= least:
             sizes.insert(0, int(np.ceil(size)))
-            size, least = size / self.growth, self.first_batch * unknowns
+            size, least = size / AUTO.growth, self.first_batch * unknowns
         if not sizes and guide is None:
             if kinked and self.penalty is None:
                 penalty = PENALTY.kept * self.shrinkage
-            return [Stage(n, True, self.shrinkage, self.batch_tol), Stage(n, False, penalty, self.tol)]
+            return [Stage(n, True, self.shrinkage, AUTO.batch_tol), Stage(n, False, penalty, self.tol)]
         done = 0 if guide is None else guide.n_comparisons
-        stages = [Stage(size, True, 0.0, self.batch_tol) for size in sizes if size > done]
+        stages = [Stage(size, True, 0.0, AUTO.batch_tol) for size in sizes if size > done]
         if kinked:
-            stages.append(Stage(n, True, 0.0, max(self.tol, 0.1 * self.batch_tol)))
+            stages.append(Stage(n, True, 0.0, max(self.tol, 0.1 * AUTO.batch_tol)))
         tol = self.tol
         if guide is None and offers(objective, "smoothed"):
             tol *= objective.loss.tolerance
@@ -263,10 +231,9 @@ class Auto(Solver):
 
 
 class Stage(NamedTuple):
-    """Number of comparisons, whether kinks are smoothed, penalty, tolerance, whether AdaGrad steps come first."""
+    """Number of comparisons, whether kinks are smoothed, penalty, tolerance."""
 
     size: int
     eased: bool = False
     penalty: float = 0.0
     tol: float = 0.0
-    warm_up: bool = False

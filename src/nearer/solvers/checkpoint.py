@@ -16,19 +16,18 @@ import nearer
 from nearer.archive import Arrays, as_json, from_json, read_archive, write_archive
 from nearer.io import FileFormatError, atomic_write
 from nearer.io.files import refuse_dangling, refuse_irregular
-from nearer.solvers.run import BestHeldOut, Run
-from nearer.solvers.solver import Solver
+from nearer.solvers.solver import BestHeldOut, Run, Solver
 from nearer.solvers.state import History, HistoryRow, State
 from nearer.warning_types import ReproducibilityWarning
 
-__all__ = ["Checkpoint", "Slot"]
+__all__ = ["Checkpoint"]
 
 _KIND = "checkpoint"
 _FORMAT = 2
 _CONTENT = ("about", "setting", "starts", "runs")
 _SHARE = 0.1  # most of the time that writing may take
 _LIMITS = ("max_epochs", "max_seconds")  # a resumed run may have other ones
-_SAME = 1e-10  # relative; another processor or order of rows changes the last digits of the objective
+_SAME = 1e-10  # relative
 
 
 class Checkpoint:
@@ -52,9 +51,7 @@ class Checkpoint:
         self._not_before = 0.0
         if os.path.exists(path):
             if not resume:
-                raise FileExistsError(
-                    f"checkpoint: {self.path} already exists: continue from it with resume=True, or remove it"
-                )
+                raise FileExistsError(f"checkpoint: {path} already exists: continue with resume=True, or remove it")
             self.about, self.setting, self.starts, self.runs = _read(self.path)
 
     @property
@@ -84,11 +81,10 @@ class Checkpoint:
             self._write()
             return self.starts
         for name, expected in about.items():
-            if self.about.get(name) != expected:
-                self._refuse(f"{name}: got {self.about.get(name)}, expected {expected}")
+            self._require(self.about.get(name) == expected, name, expected)
         at_start, value = self.about["objective at the start"], objective.value(self.starts[0])
-        if not abs(at_start - value) <= _SAME * abs(value):
-            self._refuse(f"objective at the start: got {at_start!r}, expected {value!r}: the comparisons are others")
+        # Another processor or order of rows changes the last digits.
+        self._require(abs(at_start - value) <= _SAME * abs(value), "objective at the start", value)
         if at_start != value:
             warnings.warn(
                 f"checkpoint: {self.path}: the objective differs in its last digits, as on another processor or "
@@ -107,11 +103,12 @@ class Checkpoint:
             if always or time.perf_counter() >= self._not_before:
                 self._write()
 
-    def _refuse(self, difference: str) -> None:
-        raise ValueError(
-            f"checkpoint: {self.path} is of another fit: {difference}. Use the same data and parameters, or "
-            "another file"
-        )
+    def _require(self, same: bool, name: str, expected: Any) -> None:
+        if not same:
+            raise ValueError(
+                f"checkpoint: {self.path} is of another fit: {name}: got {self.about.get(name)}, expected {expected}. "
+                "Use the same data and parameters, or another file"
+            )
 
     def _write(self) -> None:
         started = time.perf_counter()
@@ -125,20 +122,6 @@ class Checkpoint:
             raise OSError(error.errno, f"checkpoint cannot be written: {error.strerror}", self.path) from error
         now = time.perf_counter()
         self._not_before = now + (now - started) * (1 / _SHARE - 1)
-
-
-class Slot:
-    """The place of one start in a checkpoint."""
-
-    def __init__(self, checkpoint: Checkpoint, number: int):
-        self._checkpoint, self._number = checkpoint, number
-
-    @property
-    def run(self) -> Run:
-        return self._checkpoint.runs[self._number]
-
-    def keep(self, run: Run, always: bool) -> None:
-        self._checkpoint.keep(self._number, run, always)
 
 
 def _plain(run: Run) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from nearer.data import check_number
 from nearer.solvers.solver import Solver
 from nearer.solvers.state import Progress, State
 
-__all__ = ["Certificate", "Convex", "certificate"]
+__all__ = ["Convex", "certificate"]
 
 _MAX_OBJECTS = 10_000
 _PROOF_EVERY = 10
@@ -55,10 +56,9 @@ class Convex(Solver):
                 "use hinge or ste (or ckl, without a guarantee), or another solver"
             )
         if objective.n_objects > _MAX_OBJECTS:
-            size = 8e-9 * objective.n_objects**2
             raise ValueError(
-                f"{self.name}: {objective.n_objects:,} objects need several {size:.0f} GB matrices and as many "
-                f"eigendecompositions as iterations; the limit is {_MAX_OBJECTS:,}. Use solver='svrg-sbb' or 'auto'"
+                f"{self.name}: got {objective.n_objects:,} objects, expected at most {_MAX_OBJECTS:,}: the "
+                "matrices would not fit in memory; use solver='auto'"
             )
         check_number(self.lam, f"{self.name}: lam", zero=True, allow_none=True)
 
@@ -83,50 +83,49 @@ class Convex(Solver):
 
     def advance(self, objective: Any, state: State) -> State:
         """The state after another iteration; its points are not updated."""
-        names = ("lam", "K", "Y", "width", "momentum", "bound", "iteration", "step", "growth")
-        lam, K, Y, width, momentum, bound, iteration, step, growth = (state.memory[name] for name in names)
-        smooth, convex, work = self._smooth, objective.loss.convex_in_gram, state.n_gradients
+        at, work, finished = SimpleNamespace(**state.memory), state.n_gradients, None
+        smooth, convex = self._smooth, objective.loss.convex_in_gram
         is_smooth = smooth.loss == objective.loss
-        shift = lam * np.eye(objective.n_objects)
-        iteration += 1
-        f, G, _ = smooth.gram_value_and_gradient(Y)
+        shift = at.lam * np.eye(objective.n_objects)
+        at.iteration += 1
+        f, G, _ = smooth.gram_value_and_gradient(at.Y)
         work += objective.n_comparisons
         while True:
-            new = project_psd(Y - step * (G + shift))
-            D = new - Y
+            new = project_psd(at.Y - at.step * (G + shift))
+            D = new - at.Y
             f_new, G_new, slopes = smooth.gram_value_and_gradient(new)
             work += objective.n_comparisons
             squared = float(np.vdot(D, D))
-            if f_new <= f + float(np.vdot(G, D)) + squared / (2 * step) + 1e-12 * abs(f) or step < 1e-300:
+            bound = f + float(np.vdot(G, D)) + squared / (2 * at.step) + 1e-12 * abs(f)
+            if f_new <= bound or at.step < 1e-300:
                 break
-            step *= 0.5
-            growth = 1.1
-        if np.vdot(Y - new, new - K) > 0:  # the momentum points uphill: restart
-            momentum = 1.0
-        grown = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum**2))
-        Y = new + ((momentum - 1.0) / grown) * (new - K)
+            at.step *= 0.5
+            at.growth = 1.1
+        used = at.step
+        if np.vdot(at.Y - new, new - at.K) > 0:  # the momentum points uphill: restart
+            at.momentum = 1.0
+        grown = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * at.momentum**2))
+        at.Y = new + ((at.momentum - 1.0) / grown) * (new - at.K)
         if not convex:  # ckl is defined for distances only
-            Y = project_psd(Y)
-        momentum, K, finished = grown, new, None
-        if convex and iteration % _PROOF_EVERY == 0:  # it costs an eigendecomposition
-            proof = certificate(objective, K, lam, G_new, slopes)
-            bound = max(bound, proof.dual)  # every dual point bounds the minimum from below
-            proof = Certificate(proof.primal, bound)
-            value = proof.primal
+            at.Y = project_psd(at.Y)
+        at.momentum, at.K, at.step = grown, new, used * at.growth
+        if convex and at.iteration % _PROOF_EVERY == 0:  # it costs an eigendecomposition
+            value, dual = certificate(objective, new, at.lam, G_new, slopes)
             work += objective.n_comparisons
-            if proof.relative_gap <= self.gap_tol:
-                finished = f"converged: relative duality gap {proof.relative_gap:.3g} <= {self.gap_tol:.3g}"
-            if not is_smooth and proof.gap < width:
-                width *= 0.5
-                self._smooth = objective.smoothed(width)
-                momentum, Y = 1.0, K
+            at.bound = max(at.bound, dual)  # every dual point bounds the minimum from below
+            gap = value - at.bound
+            if (relative := gap / max(abs(value), 1e-12)) <= self.gap_tol:
+                finished = f"converged: relative duality gap {relative:.3g} <= {self.gap_tol:.3g}"
+            if not is_smooth and gap < at.width:
+                at.width *= 0.5
+                self._smooth = objective.smoothed(at.width)
+                at.momentum, at.Y = 1.0, new
         elif is_smooth:
-            value = f_new + lam * float(np.trace(K))
+            value = f_new + at.lam * float(np.trace(new))
         else:
-            value = objective.gram_value_and_gradient(K)[0] + lam * float(np.trace(K))
+            value = objective.gram_value_and_gradient(new)[0] + at.lam * float(np.trace(new))
             work += objective.n_comparisons
-        memory = dict(zip(names, (lam, K, Y, width, momentum, bound, iteration, step * growth, growth)))
-        return State(state.X, value, work, step, finished=finished, memory=memory)
+        return State(state.X, value, work, used, finished=finished, memory=vars(at))
 
     def resolve_lam(self, objective: Any) -> float:
         if self.lam is not None:
@@ -135,39 +134,18 @@ class Convex(Solver):
         return self.relative_lam * max(-smallest_eigenvalue(gradient), 1e-12)
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """Proof of near-optimality of a Gram matrix: its objective, and that of a feasible dual point, a lower bound."""
-
-    primal: float
-    dual: float
-
-    @property
-    def gap(self) -> float:
-        return self.primal - self.dual
-
-    @property
-    def relative_gap(self) -> float:
-        return self.gap / max(abs(self.primal), 1e-12)
-
-
 def certificate(
-    objective: Any,
-    K: np.ndarray,
-    lam: float,
-    gradient: np.ndarray | None = None,
-    slopes: np.ndarray | None = None,
-) -> Certificate:
-    """Certify K (n, n) by the dual point of its slopes, shrunk until ``sum of a_p A_p / N + lam I`` is semi-definite.
+    objective: Any, K: np.ndarray, lam: float, gradient: np.ndarray, slopes: np.ndarray
+) -> tuple[float, float]:
+    """The objective at a Gram matrix K (n, n), and a lower bound of it: that of a feasible dual point.
 
-    Here ``<A_p, K> = near - far``. Gradient (n, n) and slopes (N,) may be those of a smoothed loss.
+    The dual point is that of some slopes (N,), shrunk until ``sum of a_p A_p / N + lam I`` is semi-definite, where
+    ``<A_p, K> = near - far``. Gradient (n, n) and slopes may be those of a smoothed loss.
     """
-    value, own_gradient, own_slopes = objective.gram_value_and_gradient(K)
-    gradient = own_gradient if gradient is None else gradient
-    slopes = own_slopes if slopes is None else slopes
+    value = objective.gram_value_and_gradient(K)[0] + lam * float(np.trace(K))
     below = -smallest_eigenvalue(gradient)
     shrink = min(1.0, lam / below) if below > 0 else 1.0
-    return Certificate(value + lam * float(np.trace(K)), objective.gram_dual(shrink * slopes))
+    return value, objective.gram_dual(shrink * slopes)
 
 
 def smallest_eigenvalue(A: np.ndarray) -> float:

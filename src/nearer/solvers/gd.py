@@ -11,7 +11,7 @@ from nearer.data import check_number
 from nearer.kernels import SUFFICIENT
 from nearer.solvers.solver import Solver
 from nearer.solvers.state import Progress, State
-from nearer.solvers.step_sizes import SBB, Change
+from nearer.solvers.step_sizes import SBB, curvature_between
 
 __all__ = ["GD"]
 
@@ -56,7 +56,7 @@ class GD(Solver):
             return _state(X, value, gradient, work, trial, trial, "converged: no step lowers the objective")
         used = trial
         if self.step is None:
-            trial = SBB(epsilon=0.0).after(Change.between(X_new, X, new_gradient, gradient), 1, trial)
+            trial = SBB(epsilon=0.0).after(curvature_between(X_new, X, new_gradient, gradient), 1, trial)
             trial = min(trial, 100.0 * used)
         return _state(X_new, new_value, new_gradient, work, trial, used)
 

@@ -84,7 +84,7 @@ class _Guide:
     work: int = 0
 
     def warm_up(self, part: Objective, X: np.ndarray, seed: int) -> np.ndarray:
-        return self._ended(adaptive_start(part, X, GUIDE.warm_up, 1.0, seed, self._show))[1]
+        return self._ended(adaptive_start(part, X, GUIDE.warm_up, seed, self._show))[1]
 
     def descent(self, part: Objective, X: np.ndarray, tol: float, patience: int) -> _Found:
         """L-BFGS, in one compiled call for small problems, where the loop would cost more than its work."""
@@ -113,7 +113,8 @@ class _Guide:
 
     def _show(self, state: State) -> None:
         X = state.X if state.X.shape[1] == self.d else main_axes(state.X, self.d)
-        self.progress(State(X, state.value, self.work + state.n_gradients, state.step_size, provisional=True))
+        work = self.work + state.n_gradients
+        self.progress(State(X, state.value, work, state.step_size, provisional=True, surrogate=True))
 
 
 def _best_line(guide: _Guide, part: Objective, Y: np.ndarray) -> _Found:

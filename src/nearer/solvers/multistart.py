@@ -11,16 +11,15 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, TextIO
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from nearer.solvers.auto import Auto
-from nearer.solvers.checkpoint import Checkpoint, Slot
-from nearer.solvers.run import Stop, stopping
-from nearer.solvers.solver import Solver
+from nearer.solvers.checkpoint import Checkpoint
+from nearer.solvers.solver import Solver, stopping
 from nearer.solvers.state import Callback, HistoryRow, Result, State
-from nearer.solvers.svrg import SVRG
 
 __all__ = ["ProgressLines", "TimeSpent", "best_of_starts", "in_threads", "is_over", "keeping_start"]
 
@@ -32,10 +31,10 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
     """
     if min(n_jobs, count) <= 1:
         return [task(number) for number in range(count)]
-    stop = Stop()
+    stop = threading.Event()
 
     def run(number: int) -> Any:
-        stopping.set(stop)
+        stopping.set((*stopping.get(), stop))
         return task(number)
 
     with ThreadPoolExecutor(min(n_jobs, count)) as pool:
@@ -49,23 +48,18 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
 
 
 def keeping_start(solver: Solver) -> Solver:
-    """A copy of the solver that keeps a good start: it skips stochastic warm-ups and returns the best point."""
+    """A copy of the solver that keeps a good start: it returns the best point, and `auto` skips its first stages."""
     if isinstance(solver, Auto):
         return replace(solver, keep_start=True)
-    if isinstance(solver, SVRG):
-        solver = replace(solver, warm_up=0.0, first_snapshot=1.0)
     return replace(solver, output="best") if solver.output == "last" else solver
 
 
 class ProgressLines:
-    """Callback that writes a line of progress at most every `every` seconds, by default to standard error."""
+    """Callback that writes a line of progress to standard error, at most every `every` seconds."""
 
-    def __init__(self, objective: Any, every: float = 0.5, stream: TextIO | None = None, prefix: str = "nearer"):
-        self.objective = objective
-        self.every = every
-        self.stream = stream
-        self.prefix = prefix
-        self._last = -float("inf")
+    def __init__(self, objective: Any, every: float, prefix: str):
+        self.objective, self.every, self.prefix = objective, every, prefix
+        self._last = -math.inf
 
     def __call__(self, row: HistoryRow, state: State) -> None:
         now = time.perf_counter()
@@ -74,7 +68,7 @@ class ProgressLines:
         self._last = now
         error = self.objective.error(state.X) if row.train_error is None else row.train_error
         where = f"{self.prefix}: epoch {row.epoch:4d}  {row.seconds:7.2f} s"
-        (self.stream or sys.stderr).write(f"{where}  objective {row.objective:.6f}  error {error:.4f}\n")
+        sys.stderr.write(f"{where}  objective {row.objective:.6f}  error {error:.4f}\n")
 
 
 @dataclass
@@ -113,15 +107,15 @@ def best_of_starts(
 
     def run(number: int) -> Result | None:
         thread, solver = threading.get_ident(), solvers[number]
-        slot = None if checkpoint is None else Slot(checkpoint, number)
-        before = 0.0 if slot is None else slot.run.seconds
+        kept, keep = (None, None) if checkpoint is None else (checkpoint.runs[number], partial(checkpoint.keep, number))
+        before = 0.0 if kept is None else kept.seconds
         if number and before == 0.0 and is_over(solver, by_thread[thread]):
             return None
         watching = list(callbacks)
         if verbose:
             prefix = "nearer" if len(starts) == 1 else f"nearer: start {number + 1} of {len(starts)}"
-            watching.append(ProgressLines(objective, every=0.5 if verbose == 1 else 0.0, prefix=prefix))
-        result = solver.solve(objective, starts[number], generators[number], watching, slot, by_thread[thread])
+            watching.append(ProgressLines(objective, 0.5 if verbose == 1 else 0.0, prefix))
+        result = solver.solve(objective, starts[number], generators[number], watching, kept, keep, by_thread[thread])
         by_thread[thread] += result.history[-1].seconds - before if result.history else 0.0
         return result
 

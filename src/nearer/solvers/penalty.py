@@ -45,24 +45,20 @@ class _Search:
     progress: Progress
     work: int = 0
 
-    def report(self, state: State) -> None:
-        self.progress(
-            replace(state, n_gradients=self.work + state.n_gradients, provisional=True, finished=None, note=self.note)
-        )
-
-    def reached(self, X: np.ndarray, value: float | None, error: float) -> None:
-        self.report(State(X, value, 0, held_out_error=error))
+    def show(self, state: State) -> None:
+        work = self.work + state.n_gradients
+        self.progress(replace(state, n_gradients=work, provisional=True, finished=None, note=self.note))
 
     def tried(self, place: int, maps: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
         """Held-out error for a penalty, and the maps found; `maps` has the start for each part."""
         found, errors = [], []
         for (training, held_out), X in zip(self.parts, maps):
-            state = descend(Ridge(training, PENALTY.grid[place]), X, self.descent, self.report)
+            state = descend(Ridge(training, PENALTY.grid[place]), X, self.descent, self.show)
             self.work += state.n_gradients
             found.append(state.X)
             errors.append(held_out.error(state.X))
         error = math.fsum(errors) / len(self.parts)
-        self.reached(state.X, state.value, error)
+        self.show(State(state.X, state.value, 0, held_out_error=error))
         return error, found
 
 
@@ -71,7 +67,7 @@ def choose_penalty(
     X: np.ndarray,
     rng: np.random.Generator,
     descent: Descent,
-    warm_up: tuple[float, float],
+    warm_up: float,
     smoothing: float,
     progress: Progress,
 ) -> tuple[float, np.ndarray, str, int]:
@@ -79,22 +75,22 @@ def choose_penalty(
 
     From a middle one, penalties are increased until the held-out error exceeds the lowest by a standard error. If none
     was better, or if the loss is heavy-tailed, they are then decreased while the error does not rise (heavy-tailed: by
-    more than a standard error). `warm_up` is the number of passes and the step of AdaGrad.
+    more than a standard error). `warm_up` is the number of passes of AdaGrad.
     """
     n = objective.n_comparisons
     share = PENALTY.held_out if n >= PENALTY.few else PENALTY.held_out_of_few
     splits = min(math.ceil(PENALTY.enough_held_out / (share * n)), PENALTY.max_splits)
     parted = [objective.split(share, rng) for _ in range(splits)]
     times = f"{splits} x " if splits > 1 else ""
-    note = f"AdaGrad, {warm_up[0]:g} passes over {times}{parted[0][0].n_comparisons:,} comparisons; "
+    note = f"AdaGrad, {warm_up:g} passes over {times}{parted[0][0].n_comparisons:,} comparisons; "
     eased = [(part.smoothed(smoothing) if smoothing > 0 else part, held_out) for part, held_out in parted]
     search = _Search(eased, descent, note, progress)
     seed = int(rng.integers(2**63))
     maps = []
     for part, _ in parted:
         start = X
-        if warm_up[0] > 0:
-            state = adaptive_start(part, X, *warm_up, seed, search.report)
+        if warm_up > 0:
+            state = adaptive_start(part, X, warm_up, seed, search.show)
             search.work += state.n_gradients
             start = state.X
         maps.append(start)
@@ -123,5 +119,5 @@ def choose_penalty(
             chosen, lowest = weaker, min(error, lowest)
     # Continue from the more strongly regularised map; the others overfit the training part.
     search.note += f"penalty {PENALTY.grid[chosen]:g} chosen by {times}{parted[0][1].n_comparisons:,} held out; "
-    search.reached(best[0], eased[0][0].value(best[0]), lowest)
+    search.show(State(best[0], eased[0][0].value(best[0]), 0, held_out_error=lowest))
     return PENALTY.grid[chosen], best[0], search.note, search.work

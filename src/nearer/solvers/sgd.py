@@ -12,10 +12,10 @@ from nearer.solvers.solver import Solver
 from nearer.solvers.state import Progress, State, no_progress
 from nearer.solvers.step_sizes import Constant, Decaying, as_rule
 
-__all__ = ["SGD", "AdaGrad", "adaptive_start"]
+__all__ = ["SGD", "adaptive_start"]
 
 _PIECE = 5_000_000  # AdaGrad steps between two looks at the time limit
-_MEASURED, _STILL = 100, 1e-300  # comparisons that measure a typical pull, with steps too short to move
+_STEP = 1.0  # length of a first AdaGrad step; the losses set the scale of a map, so 1 suits them all
 
 
 @dataclass
@@ -36,10 +36,9 @@ class SGD(Solver):
 
     def check_objective(self, objective: object) -> None:
         step = as_rule(self.step)
-        if not isinstance(step, (Decaying, Constant)):
-            raise ValueError(f"{self.name}: step: got {self.step!r}, expected Decaying, Constant or a positive number")
-        if isinstance(step, Constant) and step.first_step is None:
-            raise ValueError(f"{self.name}: step: got Constant(), expected one with a step, for example Constant(0.1)")
+        if not (isinstance(step, Decaying) or (isinstance(step, Constant) and step.first_step)):
+            expected = "Decaying, Constant(0.1) or a positive number"
+            raise ValueError(f"{self.name}: step: got {self.step!r}, expected {expected}")
 
     def init(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, progress: Progress) -> State:
         return State(X0, None, 0, memory={"seed": int(rng.integers(2**63))})
@@ -54,52 +53,19 @@ class SGD(Solver):
         return State(X, None, done + n, size, memory=state.memory)
 
 
-@dataclass
-class AdaGrad:
-    """AdaGrad steps over comparisons drawn by a seed, in pieces: a warm-up for other solvers.
+def adaptive_start(objective: Any, X: np.ndarray, passes: float, seed: int, progress: Progress = no_progress) -> State:
+    """The state after `passes` over the comparisons by AdaGrad steps from X (n, d): a warm-up for other solvers.
 
-    `damping` starts each sum of squared gradients at this many times a typical squared gradient, which is measured on
-    the first comparisons: the first steps are then shorter, and later ones shrink less. The value of a state is the
-    mean loss since the previous state.
+    The value of a state is the mean loss since the previous one.
     """
-
-    passes: float
-    size: float
-    damping: float = 0.0
-
-    def init(self, objective: Any, X: np.ndarray, seed: int) -> State:
-        """State after the first piece of the steps from X (n, d)."""
-        if not math.isfinite(self.passes * objective.n_comparisons):
-            raise ValueError(f"warm_up: got {self.passes:g} passes, expected a number of steps that can be counted")
-        pulls = np.zeros(objective.n_objects)
-        first = min(_MEASURED, self._n_steps(objective) // 4) if self.damping > 0 else 0
-        if first > 0:
-            felt = objective.adagrad_pass(X, pulls, _STILL, first, seed, 0)[1]
-            pulls += self.damping * felt.sum() / (4 * first)  # a comparison pulls at four ends
-        return self.piece(objective, State(X, None, first, memory={"pulls": pulls, "seed": seed}))
-
-    def piece(self, objective: Any, state: State) -> State:
-        """State after another piece."""
-        first, seed = state.n_gradients, state.memory["seed"]
-        count = min(_PIECE, self._n_steps(objective) - first)
-        X, pulls, value = objective.adagrad_pass(state.X, state.memory["pulls"], self.size, count, seed, first)
-        return State(X, value, first + count, self.size, provisional=True, memory={"pulls": pulls, "seed": seed})
-
-    def is_over(self, objective: Any, state: State) -> bool:
-        return state.n_gradients >= self._n_steps(objective)
-
-    def _n_steps(self, objective: Any) -> int:
-        return int(np.ceil(self.passes * objective.n_comparisons))
-
-
-def adaptive_start(
-    objective: Any, X: np.ndarray, passes: float, size: float, seed: int, progress: Progress = no_progress
-) -> State:
-    """The state after `passes` over the comparisons by AdaGrad steps from X (n, d)."""
-    rule = AdaGrad(passes, size)
-    state = rule.init(objective, X, seed)
-    progress(state)
-    while not rule.is_over(objective, state):
-        state = rule.piece(objective, state)
+    if not math.isfinite(passes * objective.n_comparisons):
+        raise ValueError(f"warm_up: got {passes:g} passes, expected a number of steps that can be counted")
+    n_steps, done, pulls = math.ceil(passes * objective.n_comparisons), 0, np.zeros(objective.n_objects)
+    while True:
+        count = min(_PIECE, n_steps - done)
+        X, pulls, value = objective.adagrad_pass(X, pulls, _STEP, count, seed, done)
+        done += count
+        state = State(X, value, done, _STEP, provisional=True)
         progress(state)
-    return state
+        if done >= n_steps:
+            return state

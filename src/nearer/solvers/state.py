@@ -82,16 +82,6 @@ class Result:
         n, d = self.embedding.shape
         return f"Result: {n:,} points in {d}-d, objective {self.objective:.4g}, {self.n_iter:,} epochs; {self.message}"
 
-    def _repr_html_(self) -> str:
-        facts = {
-            "objective": float(self.objective),
-            "epochs": self.n_iter,
-            "gradients": self.n_gradients,
-            "converged": "yes" if self.converged else "no",
-            "message": self.message,
-        }
-        return html_table({"result": list(facts), "": list(facts.values())})
-
 
 @dataclass
 class State:
@@ -105,6 +95,7 @@ class State:
     sample: np.ndarray | None = None  # drawn uniformly from the iterates of the epoch, (n, d); None: only X
     finished: str | None = None  # a message if the solver has converged
     provisional: bool = False  # value and gradient of a part of the data, which neither stop the run nor count as best
+    surrogate: bool = False  # X minimises another loss (a warm start): never returned as best
     note: str = ""  # what was done so far, for the final message
     held_out_error: float | None = None  # of X, where known
     memory: dict[str, Any] = field(default_factory=dict)  # what else the next step needs

@@ -1,11 +1,11 @@
-"""Step sizes: constant, decaying, BB and SBB; the curvature that they start from."""
+"""Step sizes: constant, decaying, BB and SBB; the curvatures that they follow."""
 
 from __future__ import annotations
 
 import math
 import numbers
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,61 +13,33 @@ from sklearn.base import BaseEstimator
 from nearer.data import check_number
 from nearer.objective import Objective, Snapshot
 
-__all__ = ["BB", "SBB", "Change", "Constant", "Decaying", "StepSize", "as_rule", "curvature_along_gradient"]
+__all__ = ["BB", "SBB", "Constant", "Decaying", "StepSize", "as_rule", "curvature_along_gradient", "curvature_between"]
 
 
-@dataclass(frozen=True)
-class Change:
-    """Change of snapshot dX and of full gradient dg over one epoch, reduced to what step sizes need."""
+class StepSize(BaseEstimator):
+    """How long an inner step of `SVRG` is; a subclass is a dataclass."""
 
-    squared_length: float  # |dX|^2
-    curvature: float  # <dX, dg> / |dX|^2
-
-    @classmethod
-    def between(cls, X: np.ndarray, X_old: np.ndarray, g: np.ndarray, g_old: np.ndarray) -> Change:
-        dX = X - X_old
-        squared_length = float(np.vdot(dX, dX))
-        return cls(squared_length, float(np.vdot(dX, g - g_old)) / squared_length if squared_length > 0 else math.nan)
-
-
-@runtime_checkable
-class StepSize(Protocol):
-    """How long an inner step is."""
-
-    @property
-    def first_step(self) -> float | None:
-        """Step of the first epoch; None: one over the curvature at the start, split over the inner steps."""
-
-    @property
-    def needs_curvature(self) -> bool:
-        """Whether the rule needs the curvature at the start, which costs one full gradient."""
-
-    def measured(self, curvature: float, n_inner: int, n_objects: int) -> StepSize:
-        """The rule with its defaults set from the curvature of the objective at the start."""
-
-    def after(self, change: Change, n_inner: int, previous: float) -> float:
-        """Step size of the next epoch, given the last change of the snapshot and the previous step size."""
-
-
-@dataclass
-class _FirstStep(BaseEstimator):
-    """Rules in which at most the first step is set from the curvature."""
-
-    first_step: float | None = None
+    first_step: float | None = None  # None: one over the curvature at the start, split over the inner steps
 
     def __post_init__(self) -> None:
         check_number(self.first_step, f"{type(self).__name__}: first_step", allow_none=True)
 
     @property
     def needs_curvature(self) -> bool:
-        return self.first_step is None
+        """Whether a default is to be set from the curvature at the start, which costs one full gradient."""
+        return None in vars(self).values()
 
     def measured(self, curvature: float, n_inner: int, n_objects: int) -> Any:
+        """The rule with its defaults set from the curvature of the objective at the start."""
         return replace(self, first_step=self.first_step or 1.0 / (n_inner * curvature))
+
+    def after(self, curvature: float, n_inner: int, previous: float) -> float:
+        """Step size of the next epoch; `curvature` is that of the last epoch, NaN if the snapshot did not move."""
+        raise NotImplementedError
 
 
 @dataclass
-class Constant(_FirstStep):
+class Constant(StepSize):
     """The same step throughout.
 
     Parameters
@@ -76,7 +48,9 @@ class Constant(_FirstStep):
         Positive; by default one over the curvature measured at the start, split over the inner steps.
     """
 
-    def after(self, change: Change, n_inner: int, previous: float) -> float:
+    first_step: float | None = None
+
+    def after(self, curvature: float, n_inner: int, previous: float) -> float:
         return previous
 
 
@@ -105,7 +79,7 @@ class Decaying(BaseEstimator):
 
 
 @dataclass
-class BB(_FirstStep):
+class BB(StepSize):
     """The original Barzilai-Borwein step ``|dX|^2 / (m <dX, dg>)``.
 
     Without convexity the denominator may be negative or nearly zero: the step then points uphill or explodes. That is
@@ -117,14 +91,14 @@ class BB(_FirstStep):
         The step of the first epoch, positive; measured by default.
     """
 
-    def after(self, change: Change, n_inner: int, previous: float) -> float:
-        if change.squared_length == 0:
-            return previous
-        return 1.0 / (n_inner * change.curvature) if change.curvature != 0 else math.inf
+    first_step: float | None = None
+
+    def after(self, curvature: float, n_inner: int, previous: float) -> float:
+        return previous if math.isnan(curvature) else _inverse(n_inner * curvature)
 
 
 @dataclass
-class SBB(BaseEstimator):
+class SBB(StepSize):
     """The stabilised Barzilai-Borwein step ``|dX|^2 / (m (|<dX, dg>| + epsilon |dX|^2))``.
 
     If the gradient is L-Lipschitz, it lies between ``1 / (m (L + epsilon))`` and ``1 / (m epsilon)``.
@@ -147,36 +121,32 @@ class SBB(BaseEstimator):
     relative: float = 0.1
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_number(self.epsilon, "SBB: epsilon", allow_none=True, zero=True)
-        check_number(self.first_step, "SBB: first_step", allow_none=True)
         check_number(self.relative, "SBB: relative", zero=True)
 
-    @property
-    def needs_curvature(self) -> bool:
-        return self.epsilon is None or self.first_step is None
-
     def measured(self, curvature: float, n_inner: int, n_objects: int) -> SBB:
-        epsilon, step = self.epsilon, self.first_step
+        epsilon = self.epsilon
         if epsilon is None:
             epsilon = (self.relative + 2.0 * n_objects / n_inner) * curvature
-        if step is None:
-            step = 1.0 / (n_inner * (curvature + epsilon))
-        return replace(self, epsilon=epsilon, first_step=step)
+        return replace(self, epsilon=epsilon, first_step=self.first_step or 1.0 / (n_inner * (curvature + epsilon)))
 
-    def after(self, change: Change, n_inner: int, previous: float) -> float:
-        if self.epsilon is None:
-            raise ValueError("SBB: epsilon: got None, expected a number; `measured` fills it in")
-        if change.squared_length == 0:
-            return previous
-        denominator = n_inner * (abs(change.curvature) + self.epsilon)
-        return 1.0 / denominator if denominator > 0 else math.inf
+    def after(self, curvature: float, n_inner: int, previous: float) -> float:
+        return previous if math.isnan(curvature) else _inverse(n_inner * (abs(curvature) + (self.epsilon or 0.0)))
 
 
 def as_rule(step: Any) -> Any:
     """A rule whose parameters are checked; a number stands for a constant step."""
     if isinstance(step, numbers.Real):
         return Constant(float(step))
-    return replace(step) if isinstance(step, (Decaying, Constant, BB, SBB)) else step
+    return replace(step) if isinstance(step, (Decaying, StepSize)) else step
+
+
+def curvature_between(X: np.ndarray, X_old: np.ndarray, g: np.ndarray, g_old: np.ndarray) -> float:
+    """``<dX, dg> / |dX|^2`` of the changes dX of a point and dg of its gradient; NaN if the point did not move."""
+    dX = X - X_old
+    squared_length = float(np.vdot(dX, dX))
+    return float(np.vdot(dX, g - g_old)) / squared_length if squared_length > 0 else math.nan
 
 
 def curvature_along_gradient(objective: Objective, start: Snapshot) -> float:
@@ -188,3 +158,7 @@ def curvature_along_gradient(objective: Objective, start: Snapshot) -> float:
     X = start.X - (1e-2 * size / length) * start.gradient
     moved = objective.snapshot(X)
     return max(float(np.linalg.norm(moved.gradient - start.gradient)), 1e-12 * length) / (1e-2 * size)
+
+
+def _inverse(x: float) -> float:
+    return 1.0 / x if x != 0 else math.inf

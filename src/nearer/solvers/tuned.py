@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["GUIDE", "PENALTY", "WARM_UP"]
+__all__ = ["AUTO", "GUIDE", "PENALTY"]
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,12 @@ class _Penalty:
 
 
 @dataclass(frozen=True)
-class _WarmUp:
-    """AdaGrad steps before SVRG, chosen on data like that of the paper's Table 1, for three losses."""
+class _Auto:
+    """Chosen on problems of ten to a million objects (`benchmarks/ablation.py`)."""
 
-    step: float = 2.0
-    damping: float = 20.0
+    growth: float = 5.0  # ratio of consecutive batches
+    batch_tol: float = 1e-3  # as `Auto.tol`, for all batches but the last
+    memory: int = 10  # of L-BFGS
 
 
-GUIDE, PENALTY, WARM_UP = _Guide(), _Penalty(), _WarmUp()
+AUTO, GUIDE, PENALTY = _Auto(), _Guide(), _Penalty()
