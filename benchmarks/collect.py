@@ -53,7 +53,7 @@ class Server:
     """`nearer collect serve` as its own processes."""
 
     def __init__(self, folder: Path, database: str | None, processes: int, port: int = 0, background: bool = True):
-        command = [sys.executable, "-m", "nearer.cli", "collect", "serve", str(folder), "--json", "--port", str(port)]
+        command = [sys.executable, "-m", "nearer", "collect", "serve", str(folder), "--json", "--port", str(port)]
         command += ["--processes", str(processes), "--background" if background else "--no-background"]
         environment = {**os.environ, **({"NEARER_DATABASE": database} if database else {})}
         self.process = subprocess.Popen(

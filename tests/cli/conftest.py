@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -26,19 +27,45 @@ class Called:
         self.exception = result.exception
 
     @property
+    def refused(self):
+        """Whether it ended with one line about a mistake of the user, and nothing else."""
+        last = self.err.splitlines()[-1] if self.err else ""
+        return self.code == 2 and not self.out and last.lstrip().startswith(("nearer ", "Error: ", "or complete "))
+
+    @property
     def json(self):
         return json.loads(self.out)
+
+
+def call(*args):
+    return Called(CliRunner().invoke(cli, [str(arg) for arg in args], prog_name="nearer"))
 
 
 @pytest.fixture
 def nearer(tmp_path, monkeypatch):
     """Call the command line in a folder of its own: ``nearer("check", "answers.csv")``."""
     monkeypatch.chdir(tmp_path)
-
-    def call(*args):
-        return Called(CliRunner().invoke(cli, [str(arg) for arg in args], prog_name="nearer"))
-
     return call
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, points):
+    """A folder that `nearer fit` wrote for 11 of 12 objects; answers about the twelfth beside it."""
+    folder = tmp_path_factory.mktemp("made")
+    every = Comparisons.from_points(points, 900, random_state=1, labels=LABELS)
+    about_last = (every.index == 11).any(axis=1)
+    write_comparisons(folder / "known.csv", Comparisons(every[~about_last].index, 11, labels=LABELS[:11]))
+    write_comparisons(folder / "new.csv", every[about_last])
+    fitted = call("fit", folder / "known.csv", "-o", folder / "out", "--loss", "ste", "--cv", 3, "--title", "Eleven")
+    assert fitted.code == 0, fitted.err
+    return folder
+
+
+@pytest.fixture
+def files(made, tmp_path):
+    """A copy of the folder `made`, to call commands in."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

@@ -7,95 +7,86 @@ from pathlib import Path
 
 import pytest
 
-from nearer.cli.files import Results
-from nearer.io.files import atomic_write, part_name, refuse_unwritable, remove_leftovers
+from nearer.cli.output import Results
+from nearer.io.files import atomic_write, part_name, remove_leftovers
 
-NAMES = ("a.txt", "b.txt")
+NAMES = ("a.txt", "summary.json", "b.txt")
+OUT = ["out", "out/a.txt", "out/b.txt", "out/summary.json"]
 
 
-def fill(path, text, force=False, names=NAMES):
-    with Results(Path(path), names, force) as target:
+def fill(path, text, force=False, error=None, names=NAMES):
+    with Results(Path(path), NAMES, force).writing() as target:
         for name in names:
             (target / name).write_text(text)
+        if error is not None:
+            raise error
+
+
+def content(folder):
+    return {(folder / name).read_text() for name in NAMES}
 
 
 def test_new_folder_appears_whole(tmp_path, tree):
-    folder = Results(tmp_path / "out", NAMES, force=False)
-    with folder as target:
-        (target / "a.txt").write_text("1")
-        assert not (tmp_path / "out").exists()
-        (target / "b.txt").write_text("2")
-    assert tree(tmp_path) == ["out", "out/a.txt", "out/b.txt"]
+    with Results(tmp_path / "out", NAMES, force=False).writing() as target:
+        for name in NAMES:
+            assert not (tmp_path / "out").exists()
+            (target / name).write_text("1")
+    assert tree(tmp_path) == OUT
 
 
-def test_an_error_leaves_nothing(tmp_path, tree):
-    with pytest.raises(RuntimeError), Results(tmp_path / "out", ("a.txt",), force=False) as target:
-        (target / "a.txt").write_text("1")
-        raise RuntimeError
+@pytest.mark.parametrize(("error", "names"), [(RuntimeError, NAMES[:1]), (KeyboardInterrupt, NAMES)])
+def test_an_error_leaves_what_was_there(tmp_path, tree, error, names):
+    with pytest.raises(error):
+        fill(tmp_path / "out", "new", error=error, names=names)
     assert tree(tmp_path) == []
-
-
-def test_an_error_leaves_earlier_results_as_they_were(tmp_path, tree):
     fill(tmp_path / "out", "old")
-    with pytest.raises(KeyboardInterrupt), Results(tmp_path / "out", NAMES, force=True) as target:
-        (target / "a.txt").write_text("new")
-        raise KeyboardInterrupt
-    assert tree(tmp_path) == ["out", "out/a.txt", "out/b.txt"]
-    assert (tmp_path / "out/a.txt").read_text() == "old"
+    with pytest.raises(error):
+        fill(tmp_path / "out", "new", True, error, names)
+    assert tree(tmp_path) == OUT
+    assert content(tmp_path / "out") == {"old"}
 
 
 def test_force_replaces_own_files_only(tmp_path, tree):
     fill(tmp_path / "out", "old")
     (tmp_path / "out/notes.txt").write_text("mine")
-    with pytest.raises(FileExistsError, match=r"holds a\.txt, b\.txt already; use --force"):
-        Results(tmp_path / "out", NAMES, force=False)
+    with pytest.raises(FileExistsError, match=r"holds a\.txt, summary\.json, b\.txt already; use --force"):
+        fill(tmp_path / "out", "new")
     fill(tmp_path / "out", "new", force=True)
-    assert tree(tmp_path) == ["out", "out/a.txt", "out/b.txt", "out/notes.txt"]
+    assert tree(tmp_path) == sorted([*OUT, "out/notes.txt"])
     assert (tmp_path / "out/notes.txt").read_text() == "mine"
-    assert (tmp_path / "out/b.txt").read_text() == "new"
+    assert content(tmp_path / "out") == {"new"}
 
 
 def test_files_that_came_meanwhile_are_not_overwritten(tmp_path):
-    folder = Results(tmp_path / "out", ("a.txt",), force=False)
-    with pytest.raises(FileExistsError), folder as target:
+    folder = Results(tmp_path / "out", NAMES, force=False)
+    fill(tmp_path / "out", "other")
+    with pytest.raises(FileExistsError), folder.writing() as target:
         (target / "a.txt").write_text("new")
-        (tmp_path / "out").mkdir()
-        (tmp_path / "out/a.txt").write_text("other")
-    assert (tmp_path / "out/a.txt").read_text() == "other"
+    assert content(tmp_path / "out") == {"other"}
 
 
-def test_impossible_targets_are_refused_at_once(tmp_path):
+def test_impossible_targets_are_refused_at_once(tmp_path, tree):
     (tmp_path / "file").write_text("")
     (tmp_path / "out/a.txt").mkdir(parents=True)
-    with pytest.raises(NotADirectoryError):
-        Results(tmp_path / "file", ("a.txt",), force=True)
-    with pytest.raises(IsADirectoryError):
-        Results(tmp_path / "out", ("a.txt",), force=True)
-    with pytest.raises(FileNotFoundError):
-        Results(tmp_path / "no/out", ("a.txt",), force=True)
-    with pytest.raises(FileExistsError, match="use force=True"):
-        refuse_unwritable(tmp_path / "file", force=False)
-    with pytest.raises(IsADirectoryError):
-        refuse_unwritable(tmp_path / "out", force=True)
-    with pytest.raises(FileNotFoundError):
-        refuse_unwritable(tmp_path / "no/x.csv", force=True)
-    refuse_unwritable(tmp_path / "file", force=True)
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    before = tree(tmp_path)
+    for name in ("file", "out", "no/out", "link"):
+        with pytest.raises(OSError, match=str(tmp_path / name)):
+            Results(tmp_path / name, NAMES, force=True)
+    assert tree(tmp_path) == before
 
 
-def test_a_folder_that_cannot_be_written_to_is_refused_before_any_work(tmp_path, monkeypatch, tree):
-
+def test_a_folder_that_cannot_be_written_to_is_refused_before_any_work(tmp_path, monkeypatch):
     def denied(self, *args, **kwargs):
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "mkdir", denied)
     with pytest.raises(OSError, match=r"out: cannot be written to: Permission denied"):
-        Results(tmp_path / "out", ("a.txt",), force=False)
-    assert tree(tmp_path) == []
+        Results(tmp_path / "out", NAMES, force=False)
 
 
 def test_a_move_cut_short_leaves_no_summary(tmp_path, monkeypatch):
-    names = ("a.txt", "summary.json", "b.txt")
-    fill(tmp_path / "out", "old", names=names)
+    fill(tmp_path / "out", "old")
     moves = []
     real = os.replace
 
@@ -107,38 +98,23 @@ def test_a_move_cut_short_leaves_no_summary(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patched, pytest.raises(SystemExit):
         patched.setattr("os.replace", killed)
-        fill(tmp_path / "out", "new", True, names)
+        fill(tmp_path / "out", "new", True)
     assert moves == ["a.txt", "b.txt"]
     assert not (tmp_path / "out/summary.json").exists()
-    fill(tmp_path / "out", "new", True, names)
-    assert {(tmp_path / "out" / name).read_text() for name in names} == {"new"}
+    fill(tmp_path / "out", "new", True)
+    assert content(tmp_path / "out") == {"new"}
 
 
-def test_a_folder_that_somebody_stands_in_is_kept(tmp_path, monkeypatch):
-    fill(tmp_path / "out", "old")
-    monkeypatch.chdir(tmp_path / "out")
-    before = os.stat(".").st_ino
-    fill(".", "new", force=True)
-    assert os.stat(tmp_path / "out").st_ino == before
-    assert (tmp_path / "out/a.txt").read_text() == "new"
-
-
-def test_a_link_to_nowhere_is_refused_at_once(tmp_path):
-    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(FileNotFoundError, match=r"is a link to .*nowhere, which does not exist"):
-        Results(tmp_path / "link", ("a.txt",), force=True)
-    with pytest.raises(FileNotFoundError, match="is a link to"):
-        refuse_unwritable(tmp_path / "link", force=True)
-    with pytest.raises(FileNotFoundError, match="is a link to"), atomic_write(tmp_path / "link", force=True):
-        pass
-
-
-def test_a_link_to_a_folder_stays_a_link(tmp_path):
+@pytest.mark.parametrize("shown", [".", "../link"])
+def test_a_folder_that_somebody_stands_in_and_a_link_to_it_are_kept(tmp_path, monkeypatch, shown):
     fill(tmp_path / "out", "old")
     (tmp_path / "link").symlink_to(tmp_path / "out")
-    fill(tmp_path / "link", "new", force=True)
+    monkeypatch.chdir(tmp_path / "out")
+    before = os.stat(".").st_ino
+    fill(shown, "new", force=True)
+    assert os.stat(tmp_path / "out").st_ino == before
     assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "out/a.txt").read_text() == "new"
+    assert content(tmp_path / "out") == {"new"}
 
 
 def test_old_leftovers_are_removed_and_others_kept(tmp_path):

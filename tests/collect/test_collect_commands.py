@@ -112,7 +112,7 @@ def test_two_commands_to_the_first_question(tmp_path):
     """What the README promises: new, serve, and the page is there; ctrl-C ends it cleanly."""
     (tmp_path / "list.txt").write_text("\n".join(WORDS))
     assert nearer("collect", "new", tmp_path / "words", "--words", tmp_path / "list.txt").exit_code == 0
-    command = [sys.executable, "-m", "nearer.cli", "collect", "serve", "words", "--port", "0", "--no-background"]
+    command = [sys.executable, "-m", "nearer", "collect", "serve", "words", "--port", "0", "--no-background"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             told = [process.stdout.readline() for _ in range(5)]

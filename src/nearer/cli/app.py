@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import functools
 import importlib
 import logging
 import re
-import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,24 +15,31 @@ from typing import Any
 import click
 
 from nearer import __version__
-from nearer.cli import interrupt
-from nearer.cli.output import explain, is_correctable, visible
+from nearer.cli.interrupt import INTERRUPTED
+from nearer.cli.output import visible
 
-_TITLE = re.compile(r'"""`nearer (\w+)`: (\w.*)"""')
-_FOLDER = Path(__file__).parent
+_TITLE = re.compile(r'"""`nearer (\w+)`: (\w)(.*)"""\n')
 
 
 @functools.cache
 def commands() -> dict[str, str]:
     """The help of each command by its name; imports none of them."""
-    with_title = {}
-    for file in sorted(_FOLDER.glob("[!_]*.py")):
-        with file.open(encoding="utf-8") as lines:
-            title = _TITLE.match(lines.readline())
-        if title is not None:
-            name, text = title.groups()
-            with_title[name] = text[0].upper() + text[1:]
-    return with_title
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    titles = filter(None, (_TITLE.match(file.read_text(encoding="utf-8")) for file in files))
+    return {title[1]: title[2].upper() + title[3] for title in titles}
+
+
+def explain(error: Exception) -> str | None:
+    """An error in one line if the user can correct its cause, including those of a database or a cluster."""
+    home = type(error).__module__
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    if home.startswith("sqlalchemy."):
+        reason = str(getattr(error, "orig", error)).strip().split("\n")[0]
+        return f"the database failed: {reason}"
+    if isinstance(error, (ValueError, OSError, ImportError, MemoryError)) or home.startswith("nearer.distributed."):
+        return None if isinstance(error, BrokenPipeError) else str(error) or type(error).__name__
+    return None
 
 
 class LazyGroup(click.Group):
@@ -52,45 +57,32 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(commands().items()))
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in commands() and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], commands(), n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(commands())}"
-            ctx.fail(f"no such command {args[0]!r}{hint}")
-        return super().resolve_command(ctx, args)
-
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["nearer.arguments"] = list(args)  # for the command that repeats a result
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _warnings_on_stderr(ctx), interrupt.raising():
-            try:
+        def tell(text: str) -> None:
+            click.echo(f"{' '.join(filter(None, ('nearer', ctx.invoked_subcommand)))}: {visible(text)}", err=True)
+
+        try:
+            with _warnings_shown(lambda text: tell(f"warning: {text}")):
                 return super().invoke(ctx)
-            except KeyboardInterrupt:
-                click.echo(f"{_name(ctx)}: interrupted; nothing more was written", err=True)
-                ctx.exit(interrupt.INTERRUPTED)
-            except Exception as error:
-                if ctx.meta.get("nearer.debug") or not is_correctable(error):
-                    raise
-                click.echo(f"{_name(ctx)}: {explain(error).removeprefix(f'{ctx.invoked_subcommand}: ')}", err=True)
-                ctx.exit(2)
-
-
-def _name(ctx: click.Context) -> str:
-    return f"nearer {ctx.invoked_subcommand}" if ctx.invoked_subcommand else "nearer"
+        except KeyboardInterrupt:
+            tell("interrupted; nothing more was written")
+            ctx.exit(INTERRUPTED)
+        except Exception as error:
+            text = explain(error)
+            if text is None or "--debug" in ctx.meta["nearer.arguments"]:
+                raise
+            tell(text.removeprefix(f"{ctx.invoked_subcommand}: "))
+            ctx.exit(2)
 
 
 @contextlib.contextmanager
-def _warnings_on_stderr(ctx: click.Context) -> Iterator[None]:
-    """Show warnings and log messages as lines of this command, each once."""
-
-    @functools.cache
-    def warn(text: str) -> None:
-        click.echo(f"{_name(ctx)}: warning: {visible(text)}", err=True)
-
+def _warnings_shown(tell: Any) -> Iterator[None]:
+    """Pass warnings and log messages on, each once."""
+    warn = functools.cache(tell)
     handler = logging.Handler(logging.WARNING)
     handler.emit = lambda record: warn(record.getMessage())  # type: ignore[method-assign]
     logger = logging.getLogger("nearer")
@@ -117,12 +109,3 @@ A first map:
 @click.version_option(__version__, prog_name="nearer", message="%(prog)s %(version)s")
 def cli() -> None:
     """Maps from comparisons: objects as points, from answers such as "i is nearer to j than to k"."""
-
-
-def run(*args: Any, **kwargs: Any) -> Any:
-    """Run the command line."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # for labels that the terminal cannot show
-    kwargs.setdefault("prog_name", "nearer")
-    return cli(*args, **kwargs)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from nearer.cli import inputs
 from nearer.cli.output import Say, command
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 @command("nearer check answers.csv -d 2", "nearer check export.csv --columns anchor=head,near=winner,far=loser --json")
@@ -24,23 +21,17 @@ def check_command(say: Say, file: str, n_components: int | None, exit_code: bool
 
     Where questions were asked more than once, the noise ceiling says how many answers any map can satisfy.
     """
-    from nearer.check import check, suspicions
+    from nearer.check import check, suspicions, unused_values
+    from nearer.io.read import open_table
 
     result = inputs.read_answers(say, file, reading)
     found = check(result.comparisons, n_components)
-    doubts = suspicions(result.comparisons, _unused(file, reading))
+    layouts, carrier, _ = inputs.declared_for(file, reading)
+    unused = None
+    if Path(file).is_file() and not file.lower().endswith(".zip") and len(layouts) == 1:  # what can be read again
+        unused = unused_values(open_table(file, layouts, **carrier), layouts[0])
+    doubts = suspicions(result.comparisons, unused)
     values = {"input": result.facts(), "check": found.to_dict(), "suspicions": [one._asdict() for one in doubts]}
     say.result(values, "\n".join([str(found), *(f"suspicion: {one.text}" for one in doubts)]))
     if exit_code and (doubts or not found.ok):
         raise click.exceptions.Exit(1)
-
-
-def _unused(path: str, reading: dict[str, Any]) -> dict[str, np.ndarray] | None:
-    """Columns that are not used, as text for each answer; None where the file cannot be read again."""
-    from nearer.check import unused_values
-    from nearer.io.read import open_table
-
-    layouts, _ = inputs.find_layouts(path, reading)
-    if not Path(path).is_file() or path.lower().endswith(".zip") or len(layouts) > 1:
-        return None
-    return unused_values(open_table(path, layouts, **inputs.carrier_options(reading)), layouts[0])

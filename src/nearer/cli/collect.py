@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from nearer.cli.files import TABLES, OutputFile
-from nearer.cli.options import FORCE, kinds
-from nearer.cli.output import Say, command
-from nearer.registry import COLLECTED
-
-if TYPE_CHECKING:
-    from nearer.collect.store import Store
-    from nearer.collect.study import Study
+from nearer.cli.options import FORCE, entry
+from nearer.cli.output import TABLES, OutputFile, Say, command
+from nearer.registry import COLLECTED, KINDS
 
 _STUDY = click.argument("study", type=click.Path(file_okay=False))
 _DATABASE = click.option(
@@ -46,11 +41,10 @@ def collect_command() -> None:
 @click.option("--audio", type=click.Path(), help="Folder of sounds.")
 @click.option("--words", type=click.Path(), help="Text file, a word on each line.")
 @click.option("--items", type=click.Path(), help="CSV file: name, and text, image, audio or html.")
-@kinds("--kind", COLLECTED)
+@entry("--kind", {name: KINDS[name] for name in COLLECTED}, "Kind of question.", default="triplets")
 @click.option("--title", help="Title of the study.  [default: the name of the folder]")
 def new(say: Say, study: str, **given: Any) -> None:
     """Begin a STUDY: a folder with study.toml, every setting explained, and items.csv."""
-    _need()
     from nearer.collect.study import new_study
 
     made = new_study(study, **given)
@@ -79,21 +73,18 @@ def new(say: Say, study: str, **given: Any) -> None:
 @click.option("--processes", type=click.IntRange(1, 64), default=1, help="More than 1 need PostgreSQL.")
 @click.option("--background/--no-background", default=True, help="Whether this server also computes the map.")
 def serve(
-    say: Say, study: str, database: str | None, host: str, port: int, certificate: str | None, key: str | None,
-    behind_proxy: bool, processes: int, background: bool,
-) -> None:  # fmt: skip
+    say: Say, study: str, database: str | None, host: str, port: int, processes: int, background: bool, **options: Any
+) -> None:
     """Open a STUDY to participants, until ctrl-C. Every answer is on the disk before it is acknowledged."""
-    _need()
+    read, store = _opened(study, database, create=True)
     from nearer.collect.desk import Signer
     from nearer.collect.server import Supervisor, bind, make_server
-    from nearer.collect.store import study_status
 
+    certificate, key = options["certificate"], options["key"]
     if bool(key) != bool(certificate):
         raise click.UsageError("--certificate and --key: got one of them, expected both or none")
-    read, store = _opened(study, database, create=True)
     if processes > 1 and store.is_sqlite:
         raise click.UsageError("--processes: got more than 1, expected --database postgresql://... with it")
-    options: dict[str, Any] = {"certificate": certificate, "key": key, "behind_proxy": behind_proxy}
     server, listening = make_server(read, store, **options), bind(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"{'https' if certificate else 'http'}://{shown}:{listening.getsockname()[1]}/"
@@ -112,15 +103,13 @@ def serve(
     helpers = [Supervisor("nearer.collect.background", orders)] if background else []
     orders |= {"descriptor": listening.fileno(), "server": options}
     helpers += [Supervisor("nearer.collect.server", orders, [listening.fileno()]) for _ in range(processes - 1)]
-    showing = _status_shown(store) if sys.stderr.isatty() and not say.quiet else contextlib.nullcontext()
     try:
-        with showing, contextlib.suppress(KeyboardInterrupt):
+        with contextlib.suppress(KeyboardInterrupt):
             server.run([listening])
     finally:
         for helper in helpers:
             helper.stop(5)
-    with store.reading() as connection:
-        say.note(_status_line(study_status(connection)))
+    say.note(_status(store)[1])
     store.close()
 
 
@@ -130,12 +119,7 @@ def serve(
 def status(say: Say, study: str, database: str | None) -> None:
     """Show how many took part in a STUDY, and how far they are."""
     _, store = _opened(study, database)
-    from nearer.collect.store import participant_table, study_status
-
-    with store.reading() as connection:
-        values = study_status(connection)
-        people = participant_table(connection)
-    say.result({**values, "people": people}, _status_line(values))
+    say.result(*_status(store))
 
 
 @command("nearer collect export fruit -o answers.csv", "nearer fit answers.csv -o map", group=collect_command)
@@ -150,30 +134,26 @@ def export(say: Say, study: str, database: str | None, out: str) -> None:
     """
     read, store = _opened(study, database)
     from nearer.collect.store import Export
-    from nearer.data.messages import counted
-    from nearer.io.files import atomic_write
 
     found = Export(store, read.questions)
-    with atomic_write(out, say.force, mode="w") as file:
-        file.writelines(found.lines())
+    say.write(out, "".join(found.lines()))
     for reason, count in found.left_out.items():
         say.note(f"{count:,} left out: {reason}")
     values = {"output": out, "n_answers": found.n_rows, "left_out": found.left_out}
-    say.done(values, f"wrote {out}: {counted(found.n_rows, 'answer')}")
+    say.done(values, f"{found.n_rows:,} answers")
 
 
 @command("nearer collect backup fruit -o fruit-monday.db", group=collect_command)
 @_STUDY
 @_DATABASE
-@click.option("-o", "--out", required=True, type=OutputFile(), help="SQLite file to write; must not exist.")
+@click.option("-o", "--out", required=True, type=click.Path(), help="SQLite file to write; must not exist.")
 def backup(say: Say, study: str, database: str | None, out: str) -> None:
     """Copy the whole database of a STUDY as of one moment, even while it is being served."""
     _, store = _opened(study, database)
     from nearer.collect.store import back_up
-    from nearer.data.messages import counted
 
     count = back_up(store, out)
-    say.done({"output": out, "n_answers": count}, f"wrote {out}: {counted(count, 'answer')}")
+    say.done({"output": out, "n_answers": count}, f"wrote {out}: {count:,} answers")
 
 
 @command("nearer collect pause fruit", group=collect_command)
@@ -195,50 +175,30 @@ def resume(say: Say, study: str, database: str | None) -> None:
 def _switch(say: Say, study: str, database: str | None, paused: bool) -> None:
     _, store = _opened(study, database)
     changed = store.set_paused(paused)
-    state = "paused" if paused else "open"
-    say.done({"paused": paused, "changed": changed}, f"{study}: {state if changed else f'was {state} already'}")
+    say.done({"paused": paused, "changed": changed}, f"{study}: {'paused' if paused else 'open'}")
 
 
-def _need() -> None:
-    try:
-        import nearer.collect.server  # noqa: F401
-    except ImportError as error:
-        raise ImportError(f"needs the extra: pip install 'nearer[collect]' ({error})") from error
-
-
-def _opened(study: str, database: str | None, create: bool = False) -> tuple[Study, Store]:
-    _need()
-    from nearer.collect.store import Store
+def _opened(study: str, database: str | None, create: bool = False) -> tuple[Any, Any]:
+    """The study in a folder, and its database."""
     from nearer.collect.study import read_study
 
     read = read_study(study)
+    try:
+        from nearer.collect.store import Store
+    except ImportError as error:
+        raise ImportError(f"needs the extra: pip install 'nearer[collect]' ({error})") from error
     return read, Store(database or read.database, create)
 
 
-def _status_line(found: dict[str, Any]) -> str:
-    words = [
-        f"{found['participants']:,} participants ({found['finished']:,} finished, {found['present']:,} there now)",
-        f"{found['answers']:,} answers ({found['answers_last_minute']:,} in the last minute)",
-    ]
-    if found["cannot_tell"]:
-        words.append(f"{found['cannot_tell']:,} times 'cannot tell'")
-    return "; ".join(words) + ("; PAUSED" if found["paused"] else "")
+def _status(store: Any) -> tuple[dict[str, Any], str]:
+    """How many took part, and how far each is; and a line that says so."""
+    from nearer.collect.store import participant_table, study_status
 
-
-def _status_shown(store: Store) -> contextlib.AbstractContextManager[Any]:
-    """Show the status in a line of the terminal during a block."""
-    from rich.console import Console
-    from rich.live import Live
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from nearer.collect.store import study_status
-
-    def status_text() -> str:
-        try:
-            with store.reading() as connection:
-                return _status_line(study_status(connection))
-        except SQLAlchemyError:
-            return "the database does not answer; participants are asked to wait"
-
-    console = Console(stderr=True, markup=False, highlight=False)
-    return Live(get_renderable=status_text, refresh_per_second=0.5, transient=True, console=console)
+    with store.reading() as connection:
+        found = study_status(connection)
+        people = participant_table(connection)
+    line = (
+        f"{found['participants']:,} participants ({found['finished']:,} finished, {found['present']:,} there now); "
+        f"{found['answers']:,} answers ({found['answers_last_minute']:,} in the last minute)"
+    )
+    return {**found, "people": people}, line + ("; PAUSED" if found["paused"] else "")

@@ -8,8 +8,7 @@ import click
 
 from nearer import registry
 from nearer.cli import inputs, options
-from nearer.cli.files import OutputFile
-from nearer.cli.output import Say, command
+from nearer.cli.output import OutputFile, Say, command
 
 
 @command(

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from nearer.cli.files import write_text
-from nearer.cli.inputs import carrier_options, find_layouts, reading_options
+from nearer.cli.inputs import declared_for, reading_options
 from nearer.cli.options import FORCE
 from nearer.cli.output import Say, command
 
@@ -31,17 +30,15 @@ def describe_command(say: Say, file: str, write: bool, reading: dict[str, Any]) 
     from nearer.tables.describe import describe
 
     target = layout_path(file)
-    if write:
-        if not Path(file).is_file():
-            raise click.UsageError(f"-o: got {file}, expected one file to write a layout next to; or see --layout")
-        if target.exists() and not say.force:
-            raise FileExistsError(f"{target}: exists already; use --force to replace it")
-    layouts, used = find_layouts(file, reading)
+    if write and not Path(file).is_file():
+        raise click.UsageError(f"-o: got {file}, expected one file to write a layout next to; or see --layout")
+    if write and target.exists() and not say.force:
+        raise FileExistsError(f"{target}: exists already; use --force to replace it")
+    layouts, carrier, used = declared_for(file, reading)
     if len(layouts) > 1:
         raise ValueError(f"{used}: holds {len(layouts)} layouts, expected one to complete")
-    text = describe(open_table(file, layouts, **carrier_options(reading)), layouts[0])
+    text = describe(open_table(file, layouts, **carrier), layouts[0])
     if write:
-        write_text(str(target), text, say.force)
-        say.note(f"wrote {target}: complete it, then run the command again")
-    values = {"layout": text, "output": str(target) if write else None}
-    say.result(values, None if write else text.rstrip(), is_data=True)
+        say.write(str(target), text)
+        say.note("complete it, then run the command again")
+    say.result({"layout": text, "output": str(target) if write else None}, None if write else text.rstrip())

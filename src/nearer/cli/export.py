@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from nearer import registry
-from nearer.cli import files, inputs, options
-from nearer.cli.output import Say, command
+from nearer.cli import inputs, options
+from nearer.cli.output import OutputFile, Say, command
 
 
 @command("nearer export out map.mat", "nearer export out/model.nearer map.npz")
 @options.MAP
-@click.argument("target", type=files.OutputFile(*registry.POSITIONS))
+@click.argument("target", type=OutputFile(*registry.POSITIONS))
 @options.FORCE
 def export_command(say: Say, map_path: str, target: str) -> None:
     """Write the coordinates and labels of a MAP to TARGET.
@@ -22,10 +22,9 @@ def export_command(say: Say, map_path: str, target: str) -> None:
     .npz  embedding, labels: NumPy
     """
     from nearer.coordinates import write_embedding
-    from nearer.data.messages import counted
 
     model = inputs.open_map(map_path)
     write_embedding(target, model.embedding_, model.labels_, force=say.force)
     n, d = model.embedding_.shape
     values = {"output": target, "n_objects": n, "n_components": d}
-    say.done(values, f"wrote {target}: {counted(n, 'object')}, {counted(d, 'dimension')}")
+    say.done(values, f"wrote {target}: {n:,} objects, {d} dimensions")

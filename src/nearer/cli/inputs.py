@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import shlex
@@ -14,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import nearer
-from nearer.cli.files import SUMMARY
 from nearer.cli.options import grouped
-from nearer.cli.output import Say, command_with
+from nearer.cli.output import SUMMARY, Say, command_with
 from nearer.warning_types import InputWarning
 
 if TYPE_CHECKING:
@@ -42,37 +40,34 @@ reading_options = grouped(
 )  # fmt: skip
 
 
-def find_layouts(path: str, reading: dict[str, Any]) -> tuple[tuple[Layout, ...], Path | None]:
-    """The layouts of a file: its layout file, given or next to it, updated by the options; and that file."""
+def declared_for(path: str, reading: dict[str, Any]) -> tuple[tuple[Layout, ...], dict[str, Any], Path | None]:
+    """Layouts of a file, by the options and its layout file; how to open it; the layout file, given or next to it."""
     from nearer.io.read import layout_beside
     from nearer.tables.layout import Layout, load_layouts
 
+    carrier = {name: reading[name] for name in ("sheet", "encoding", "delimiter")}
     declared = Layout.parse(**{name: reading[name] for name in ("columns", "answers", "where", "strict")})
     file = layout_beside(path) if reading["layout"] is None else Path(reading["layout"])
-    return (declared,) if file is None else tuple(one.updated(declared) for one in load_layouts(file)), file
-
-
-def carrier_options(reading: dict[str, Any]) -> dict[str, Any]:
-    """Options of `nearer.io.read.open_table`."""
-    return {name: reading[name] for name in ("sheet", "encoding", "delimiter")}
+    layouts = (declared,) if file is None else tuple(one.updated(declared) for one in load_layouts(file))
+    return layouts, carrier, file
 
 
 def read_answers(say: Say, path: str, reading: dict[str, Any]) -> ReadResult:
     """Read a file of answers, and report what was understood."""
     from nearer.io import FileFormatError, read_comparisons
+    from nearer.io.read import open_table
     from nearer.tables import Layout, Refusal
 
-    with contextlib.suppress(ImportError):
-        import pandas  # noqa: F401  pyarrow loads it where it is installed, and swallows a ctrl-C that comes meanwhile
-    layouts, file = find_layouts(path, reading)
+    layouts, carrier, file = declared_for(path, reading)
+    is_array = path.lower().endswith((".npy", ".npz", ".mat"))
+    if is_array and not any(layout.columns for layout in layouts) and open_table(path, **carrier).is_index:
+        # In Python, the width of an array says what it is.
+        raise ValueError(f"{path}: the array names no columns; declare them: --columns anchor,near,far or i,j,l,k")
     try:
-        if not any(layout.columns for layout in layouts):
-            _refuse_bare_array(path, carrier_options(reading))
-        result = read_comparisons(path, layouts, **carrier_options(reading))
+        result = read_comparisons(path, layouts, **carrier)
     except Refusal as error:
-        declared = Layout.parse(
-            reading["columns"], reading["answers"], reading["where"]
-        )  # strict would refuse it again
+        # Without strict, which would refuse it again.
+        declared = Layout.parse(reading["columns"], reading["answers"], reading["where"])
         otherwise = f"a layout: nearer describe {shlex.quote(path)} -o" if file is None else file
         text = error.render(lambda layout: command_with(declared.updated(layout).options()), f"or complete {otherwise}")
         raise FileFormatError(text) from error
@@ -83,54 +78,27 @@ def read_answers(say: Say, path: str, reading: dict[str, Any]) -> ReadResult:
     return result
 
 
-def _refuse_bare_array(path: str, carrier: dict[str, Any]) -> None:
-    """Refuse an array without column names: only in Python its width says what it is."""
-    from nearer.io.read import find_format, open_table
-    from nearer.tables import Layout, Refusal
-
-    if path == "-" or path.lower().endswith(".zip") or find_format(path) not in ("numpy", "matlab"):
-        return
-    table = open_table(path, **carrier)
-    if table.is_index:
-        remedies = [Layout(anchor=1, near=2, far=3), Layout("odd-one-out", a=1, b=2, odd=3)]
-        if len(table.names) == 4:
-            remedies = [Layout(i=1, j=2, l=3, k=4), Layout(anchor=1, a=2, b=3, near=4)]
-        raise Refusal(replace(table, names=[""] * len(table.names)), "the array names no columns", remedies)
-
-
 def open_map(path: str, loss: str | None = None, needs: str = "") -> nearer.OrdinalEmbedding:
     """Open a model file, embedding.csv (whose loss is `loss`), or the folder that `nearer fit` wrote.
 
-    If a command `needs` a "loss" or a "fit", coordinates without it are refused.
+    Coordinates alone are refused if a command `needs` an attribute that they do not give.
     """
     file = Path(path)
     if file.is_dir():
-        there = [file / name for name in (MODEL, "embedding.csv") if (file / name).is_file()]
-        if not there:
-            both = f"neither {MODEL} nor embedding.csv"
-            raise ValueError(f"{path}: got a folder with {both}, expected what nearer fit wrote")
         if not (file / SUMMARY).is_file():
             text = f"{path}: has no {SUMMARY}: its files may come from different fits; run nearer fit again"
             warnings.warn(text, InputWarning, stacklevel=2)
-        file = there[0]
-    if not file.exists():
-        raise ValueError(f"{path}: no such file")
+        file /= MODEL if (file / MODEL).is_file() else "embedding.csv"
     if file.suffix.lower() != ".csv":
         if loss is not None:
             raise ValueError(f"{path}: knows its loss; --loss is for coordinates alone")
         return nearer.load(file)
-    if needs == "fit":
-        raise ValueError(f"{path}: got coordinates alone, expected the folder or model that nearer fit wrote")
-    if needs == "loss" and loss is None:
-        raise ValueError(f"{path}: got coordinates alone, expected a loss too; say --loss")
-    import numpy as np
-
     from nearer.coordinates import read_embedding
 
-    embedding, labels = read_embedding(str(file))
-    if not np.isfinite(embedding).all(axis=1).any():
-        raise ValueError(f"{file}: got no object with a place, expected a map")
-    return nearer.OrdinalEmbedding.from_embedding(embedding, labels, loss)
+    model = nearer.OrdinalEmbedding.from_embedding(*read_embedding(file), loss)
+    if needs and not hasattr(model, needs):
+        raise ValueError(f"{path}: got coordinates alone, expected the folder or model that nearer fit wrote")
+    return model
 
 
 def as_names(labels: np.ndarray | None, n_objects: int) -> np.ndarray:
@@ -143,51 +111,33 @@ def as_names(labels: np.ndarray | None, n_objects: int) -> np.ndarray:
 def read_for_map(
     say: Say, path: str, reading: dict[str, Any], model: nearer.OrdinalEmbedding
 ) -> tuple[nearer.Comparisons, dict[str, Any]]:
-    """Answers about the objects of a map, and facts about their file; both must have names, or both numbers."""
+    """Answers about the objects of a map, and facts about their file."""
+    from nearer.metrics.comparison import on_labels
+
     result = read_answers(say, path, reading)
-    found, on_map = result.comparisons, model.labels_
-    own = found.labels
-    if on_map is None and own is not None and not _are_numbers(own):
-        raise ValueError(f"{path}: names its objects, such as {str(own[0])!r}, but the map has numbers only")
-    if on_map is not None and own is None:
-        if not _are_numbers(on_map):
-            raise ValueError(f"{path}: calls its objects by numbers, but the map by names, such as {str(on_map[0])!r}")
-        found = found.relabelled(on_map)
-    return found, result.facts()
+    return on_labels(result.comparisons, model.labels_, named=True), result.facts()
 
 
-def _are_numbers(labels: Any) -> bool:
-    return all(str(label).isdecimal() for label in labels)
-
-
-def read_groups(say: Say, path: str | None, on_map: np.ndarray) -> list[str] | None:
-    """The group of each object of a map, "" for none; warns of names that do not match."""
+def read_groups(say: Say, path: str | None, labels: np.ndarray | None, n_objects: int) -> list[str] | None:
+    """The group of each object of a map, "" for none; warns of names that are not on it."""
     if path is None:
         return None
+    on_map = as_names(labels, n_objects)
     from nearer.data.messages import listed, shown
     from nearer.io.objects import WORDS, read_objects, rows_on_map
 
     table = read_objects(path, WORDS)
     words, column = table.words(empty=True)
     say.note(table.understood([column]))
-    names = table.labels
-    rows = rows_on_map(path, names, on_map)
-    strange = names[rows < 0].tolist()
-    if len(strange) == len(names):
-        first = f"{path}: got objects such as {shown(strange[0])}"
-        raise ValueError(f"{first}, expected those of the map: {str(on_map[0])!r}")
+    rows = rows_on_map(path, table.labels, on_map)
     group_of = dict(zip(rows.tolist(), words))
     groups = [group_of.get(row, "") for row in range(len(on_map))]
     if not any(groups):
-        raise ValueError(f"{path}: got no group for any object of the map, expected one for some of them")
-    without = [label for label, group in zip(on_map.tolist(), groups) if not group]
-    faults = (
-        (strange, len(names), "names are not on the map"),
-        (without, len(on_map), "objects have no group"),
-    )
-    found = [f"{len(some):,} of {n:,} {what}: {listed(map(shown, some), 5)}" for some, n, what in faults if some]
-    if found:
-        warnings.warn(f"{path}: {'; '.join(found)}", stacklevel=2)
+        raise ValueError(f"{path}: got no group for any object of the map, such as {str(on_map[0])!r}")
+    strange = table.labels[rows < 0].tolist()
+    if strange:
+        some = listed(map(shown, strange), 5)
+        warnings.warn(f"{path}: {len(strange):,} of {len(rows):,} names are not on the map: {some}", stacklevel=2)
     return groups
 
 
@@ -201,19 +151,13 @@ def read_summary(map_path: str, model: nearer.OrdinalEmbedding) -> dict[str, Any
         return {}
     try:
         summary = json.loads(file.read_text(encoding="utf-8"))
-        result = summary["result"]
-        if "map" in result:
-            is_other = result["map"] != fingerprint(model)
-        else:  # of an earlier version
-            is_other = result["objective"] != getattr(model, "objective_", result["objective"])
-        if is_other:
-            text = f"{file}: describes another map than {map_path}, and is ignored"
-            warnings.warn(text, InputWarning, stacklevel=2)
-            return {}
         figures_of(summary)  # refuses what is not a summary
-        return summary
+        if dict(summary["result"]).get("map") == fingerprint(model):
+            return summary
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"{file}: is not a summary of nearer fit: {error}") from error
+    warnings.warn(f"{file}: describes another map than {map_path}, and is ignored", InputWarning, stacklevel=2)
+    return {}
 
 
 def fingerprint(model: nearer.OrdinalEmbedding) -> str:
@@ -226,47 +170,14 @@ def fingerprint(model: nearer.OrdinalEmbedding) -> str:
 
 def read_numbers(say: Say, path: str) -> tuple[np.ndarray, np.ndarray | None]:
     """Numbers (n_objects, n_columns) and labels, or None, from .npy or a table."""
+    import numpy as np
+
+    from nearer.io.arrays import open_numpy
     from nearer.io.objects import read_objects
 
     if path.lower().endswith(".npy"):
-        return _npy(path), None
+        return np.stack(open_numpy(path).columns, axis=1), None
     table = read_objects(path)
     values = table.numbers()
     say.note(table.understood())
     return values, None if table.names_at is None else table.labels
-
-
-def read_distances(path: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Distances (n, n) and labels, from .npy or a table with them in the first row and optionally the first column."""
-    from nearer.io.objects import read_cells
-
-    if path.lower().endswith(".npy"):
-        return _npy(path), None
-    cells = read_cells(path)
-    titles, below = [cell.strip() for cell in cells.rows[0]], cells.rows[1:]
-    first = int(len(titles) == len(below) + 1)  # whether there is a column of names
-    if not first and len(titles) != len(below):
-        many = f"{len(below)} rows and {len(titles)} columns"
-        raise ValueError(f"{path}: got {many} below names of columns, expected a square of distances")
-    if first and titles[1:] != [row[0].strip() for row in below]:
-        raise ValueError(f"{path}: the names in the first line are not those in the first column, in the same order")
-    labels = cells.labels_of(titles[first:], [0] * len(below))
-    return cells.numbers_at(range(first, len(titles))), labels
-
-
-def _npy(path: str) -> np.ndarray:
-    """A table of numbers from a .npy file, float64 (n, m)."""
-    import numpy as np
-
-    try:
-        values = np.load(path, allow_pickle=False)
-    except FileNotFoundError:
-        raise ValueError(f"{path}: no such file") from None
-    except ValueError as error:
-        raise ValueError(f"{path}: is not a NumPy file of numbers: {error}") from error
-    if values.ndim != 2 or values.dtype.kind not in "biuf":
-        raise ValueError(f"{path}: got {values.dtype} of shape {values.shape}, expected numbers in 2 dimensions")
-    if not np.isfinite(values).all():
-        row = int(np.argmin(np.isfinite(values).all(axis=1)))
-        raise ValueError(f"{path}: got {values[row].tolist()} in row {row + 1}, expected finite numbers")
-    return values.astype(float)

@@ -15,11 +15,8 @@ INTERRUPTED = 130  # exit code
 
 
 @contextlib.contextmanager
-def _handled_by(handler: Any) -> Iterator[None]:
-    """Set the handler of SIGINT during a block; only the main thread may."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+def handled_by(handler: Any) -> Iterator[None]:
+    """Set the handler of SIGINT during a block."""
     before = signal.signal(signal.SIGINT, handler)
     try:
         yield
@@ -27,59 +24,32 @@ def _handled_by(handler: Any) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def exiting() -> contextlib.AbstractContextManager[None]:
-    """Exit at once on ctrl-C, also inside an import: for a block that writes nothing."""
-    return _handled_by(_give_up)
-
-
-def _give_up(_number: int, _frame: Any) -> None:
-    os.write(2, b"nearer: interrupted\n")
-    os._exit(INTERRUPTED)
-
-
-@contextlib.contextmanager
-def raising() -> Iterator[None]:
-    """Raise KeyboardInterrupt on ctrl-C, again if Python drops it because it came in a finaliser or a callback."""
-    before = sys.unraisablehook
-
-    def again(dropped: Any) -> None:
-        if issubclass(dropped.exc_type, KeyboardInterrupt):
-            # A moment later: what is raised in this hook is dropped as well.
-            threading.Timer(0.05, signal.raise_signal, [signal.SIGINT]).start()
-        else:
-            before(dropped)
-
-    sys.unraisablehook = again
-    try:
-        with _handled_by(signal.default_int_handler):
-            yield
-    finally:
-        sys.unraisablehook = before
-
-
-@contextlib.contextmanager
-def held() -> Iterator[None]:
-    """Hold ctrl-C back until the end of a block that takes milliseconds."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def press_again(dropped: Any) -> None:
+    """For `sys.unraisablehook`: Python drops a KeyboardInterrupt that comes in a finaliser or a callback."""
+    if issubclass(dropped.exc_type, KeyboardInterrupt):
+        # A moment later: what is raised in this hook is dropped as well.
+        threading.Timer(0.05, signal.raise_signal, [signal.SIGINT]).start()
+    else:
+        sys.__unraisablehook__(dropped)
 
 
 @dataclass
 class Interrupt:
-    """Whether ctrl-C was pressed: the first keeps what is finished, the second raises."""
+    """Whether ctrl-C was pressed: the first keeps what is finished, the second raises. A callback that stops a fit."""
 
     note: Callable[[str], None]
     pressed: bool = False
 
-    def deferred(self) -> contextlib.AbstractContextManager[None]:
-        """Note ctrl-C for the solver rather than raise."""
-        return _handled_by(self._press)
+    def __call__(self, row: Any, state: Any) -> bool:
+        return self.pressed
+
+    def press(self, _number: int, _frame: Any) -> None:
+        """Handler of SIGINT that notes ctrl-C for the solver rather than raise."""
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed = True
+        # Past the buffer: the signal may come while a line is being written.
+        os.write(2, b"stopping: the best map so far is kept; press ctrl-C again to give up\n")
 
     def attempt(self, name: str, details: str, run: Callable[[], Any]) -> Any:
         """Monitor of `nearer.selection.evaluate`: after ctrl-C, keep what a study finished, and leave out the rest."""
@@ -90,17 +60,5 @@ class Interrupt:
             return run()
         except KeyboardInterrupt as stopped:
             self.pressed = True
-            found = getattr(stopped, "found", None)
-            kept = "left out" if found is None else "kept as far as it is"
-            self.note(f"{name} {kept}; press ctrl-C again to give up")
-            return found
-
-    def _press(self, _number: int, _frame: Any) -> None:
-        if self.pressed:
-            raise KeyboardInterrupt
-        self.pressed = True
-        text = "stopping: the best map so far is kept; press ctrl-C again to give up"
-        try:
-            self.note(text)
-        except RuntimeError:  # the signal came while a line was being written
-            os.write(2, f"{text}\n".encode())
+            self.note(f"{name}: interrupted; what is finished is kept, press ctrl-C again to give up")
+            return getattr(stopped, "found", None)

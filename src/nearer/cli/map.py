@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 import nearer
-from nearer.cli import files, inputs, options
+from nearer.cli import inputs, options
 from nearer.cli.output import Say, command
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def _number_or_cv(value: Any) -> float | str:
-    try:
-        return "cv" if value == "cv" else float(value)
-    except ValueError:
-        raise click.BadParameter(f"got {value!r}, expected a positive number or cv") from None
+    return "cv" if value == "cv" else float(value)
 
 
 @command("nearer map out features.csv", "nearer map out features_of_all.npy -o new.csv --gamma 0.5 --alpha 0.1")
@@ -42,7 +36,7 @@ def map_command(
     """
     import numpy as np
 
-    from nearer.data.messages import counted
+    from nearer.io.objects import rows_on_map
     from nearer.reports.sentences import percent
 
     model = inputs.open_map(map_path)
@@ -50,41 +44,24 @@ def map_command(
     values, labels = inputs.read_numbers(say, features)
     if labels is None and model.labels_ is not None and not features.lower().endswith(".npy"):
         raise ValueError(f"{features}: got no labels, expected a column of them, such as {str(model.labels_[0])!r}")
-    names, rows = _matched(features, on_map, labels, len(values))
+    if labels is None:  # in the order of the map
+        labels = np.append(on_map, [f"row {row}" for row in range(len(on_map) + 1, len(values) + 1)])[: len(values)]
+    rows = rows_on_map(features, labels, on_map)
     known = np.flatnonzero(rows >= 0)
     known = known[np.isfinite(model.embedding_[rows[known]]).all(axis=1)]
     new = np.flatnonzero(rows < 0)
-    if len(known) < 2:
-        raise ValueError(f"{features}: got {counted(len(known), 'object')} placed on the map, expected 2 or more")
-    if not len(new):
-        raise ValueError(f"{features}: got {counted(len(names), 'object')}, all on the map already, expected new ones")
-    say.note(
-        f"{features}: {counted(values.shape[1], 'feature')}; {len(known):,} objects of the map to learn from, "
-        f"{len(new):,} new"
-    )
+    if len(known) < 2 or not len(new):
+        got = f"{len(known):,} objects placed on the map and {len(new):,} new"
+        raise ValueError(f"{features}: got {got}, expected at least 2 to learn from, and new ones")
+    say.note(f"{features}: {len(known):,} objects of the map to learn from, {len(new):,} new")
     if standardise:
         from sklearn.preprocessing import StandardScaler
 
         values = StandardScaler().fit(values[known]).transform(values)
-    positions = model.embedding_[rows[known]]
-    learnt = nearer.FeatureMap(gamma, alpha, random_state=random_state).fit(values[known], positions)
+    learnt = nearer.FeatureMap(gamma, alpha, random_state=random_state)
+    learnt.fit(values[known], model.embedding_[rows[known]])
     found: dict[str, Any] = {"gamma": learnt.gamma_, "alpha": learnt.alpha_, "n_known": len(known), "n_new": len(new)}
     if learnt.explained_ is not None:
         found["explained"] = learnt.explained_
-        say.note(f"the features explain {percent(found['explained'])} of the spread of held-out objects of the map")
-    files.give_positions(say, learnt.transform(values[new]), names[new], out, found)
-
-
-def _matched(path: str, on_map: np.ndarray, names: np.ndarray | None, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Names of the objects of a file (unnamed: those of the map first), and their rows of the map, or -1."""
-    import numpy as np
-
-    from nearer.io.objects import rows_on_map
-
-    if names is None:
-        rows = np.arange(n_rows)
-        new = rows[len(on_map) :].astype(str)
-        if np.isin(new, on_map).any():
-            new = np.array([f"row {row}" for row in rows[len(on_map) :] + 1])
-        return np.append(on_map[:n_rows], new), np.where(rows < len(on_map), rows, -1)
-    return names, rows_on_map(path, names, on_map)
+        say.note(f"the features explain {percent(learnt.explained_)} of the spread of held-out objects of the map")
+    say.positions(learnt.transform(values[new]), labels[new], found, out)

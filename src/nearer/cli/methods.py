@@ -23,7 +23,7 @@ def methods_command(say: Say, map_path: str, bibtex: bool) -> None:
     from nearer.selection import evaluate
     from nearer.selection.evaluate import figures_of
 
-    model = inputs.open_map(map_path, needs="fit")
+    model = inputs.open_map(map_path, needs="result_")
     earlier = inputs.read_summary(map_path, model)
     found = replace(evaluate(model, cv=0, people=False), **figures_of(earlier))
     paragraph = methods_paragraph(model, found, earlier)

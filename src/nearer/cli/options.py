@@ -1,16 +1,18 @@
-"""Options that several commands share, called as the parameters they set."""
+"""Options that several commands share, called as the parameters they set; and the estimator that some describe."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
+import nearer
 from nearer import registry
-from nearer.cli.files import OutputFile
+from nearer.cli.output import OutputFile
 
 
 def dimensions(value: str) -> tuple[int, ...]:
@@ -30,12 +32,9 @@ def entry(option: str, entries: registry.Entries, what: str, **more: Any) -> Cal
     return click.option(option, type=click.Choice(registry.names(entries)), help=f"{what} {meaning}", **more)
 
 
-def kinds(option: str, names: Iterable[str]) -> Callable:
-    entries = {name: registry.KINDS[name] for name in names}
-    return entry(option, entries, "Kind of question.", default="triplets")
-
-
-ASK = kinds("--ask", registry.SUGGESTED)
+ASK = entry(
+    "--ask", {name: registry.KINDS[name] for name in registry.SUGGESTED}, "Kind of question.", default="triplets"
+)
 POSITIONS = click.option(
     "-o", "--out", type=OutputFile(*registry.POSITIONS), help="CSV file for the positions; printed if not given."
 )
@@ -44,7 +43,11 @@ FORCE = click.option("--force", is_flag=True, is_eager=True, help="Replace files
 PICTURE = click.option(
     "--plot", "picture", type=OutputFile(*registry.PICTURES), help="Also draw the result: .png, .svg or .pdf."
 )
-GROUPS = click.option("--groups", type=click.Path(), help="Table with the columns label, group; colours the map.")
+GROUPS = click.option(
+    "--groups",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Table with the columns label, group; colours the map.",
+)
 IMAGES = click.option(
     "--images", type=click.Path(exists=True, file_okay=False), help="Folder of pictures named as the labels."
 )
@@ -61,18 +64,16 @@ RANDOM_STATE = click.option("--random-state", type=click.IntRange(0), default=0,
 
 def grouped(into: str, *options: Callable) -> Callable[[Callable], Callable]:
     """A decorator that adds options to a command, which gets their values as one dict called `into`."""
-    holder = click.Command(into)
-    for option in options:
-        option(holder)
-    names = [str(parameter.name) for parameter in holder.params]
 
-    def decorate(function: Callable) -> Callable:
+    def decorate(function: Any) -> Any:
         @functools.wraps(function)
         def gathering(*args: Any, **kwargs: Any) -> Any:
             return function(*args, **{into: {name: kwargs.pop(name) for name in names}}, **kwargs)
 
+        begun = len(getattr(function, "__click_params__", ()))
         for option in reversed(options):
-            gathering = option(gathering)
+            option(gathering)
+        names = [parameter.name for parameter in gathering.__click_params__[begun:]]  # type: ignore[attr-defined]
         return gathering
 
     return decorate
@@ -92,3 +93,33 @@ def refuse_given(names: Iterable[str], why: str) -> None:
     """Refuse options that would have no effect."""
     for option in were_given(names):
         raise click.UsageError(f"{option}: {why}")
+
+
+fitting_options = grouped(
+    "fitting",
+    entry("--loss", registry.LOSSES, "What is minimised.", default="tste"),
+    click.option("--alpha", type=float, help="Degrees of freedom of tste.  [default: n_components - 1, at least 1]"),
+    click.option("--delta", type=float, help="Regularisation of ckl.  [default: 0.05]"),
+    entry("--solver", registry.SOLVERS, "How it is minimised.", default="auto"),
+    click.option("--n-init", type=click.IntRange(1), default=1, help="Random starts; the best is kept."),
+    RANDOM_STATE,
+    click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Time limit of the fit."),
+    click.option("--max-epochs", type=click.IntRange(1), help="Largest number of epochs of each start."),
+    click.option("--tol", type=click.FloatRange(0), help="Tolerance at which the solver stops; 0: never."),
+    N_JOBS,
+    click.option("--reliability", is_flag=True, help="Weigh answers by how often each participant seems to guess."),
+)
+
+
+def make_estimator(fitting: dict[str, Any], n_components: Any = 2) -> nearer.OrdinalEmbedding:
+    """The estimator that `fitting_options` describe; refuses bad ones before any work."""
+    from nearer.losses import get_loss
+    from nearer.solvers import get_solver
+
+    given: dict[str, Any] = {name: value for name, value in fitting.items() if value is not None}
+    loss_params: dict[str, float] = {name: given.pop(name) for name in ("alpha", "delta") if name in given}
+    get_loss(given["loss"], **loss_params)
+    limits = {name: given.pop(name) for name in ("max_epochs", "tol") if name in given}
+    if limits:
+        given["solver"] = replace(get_solver(given["solver"]), **limits)
+    return nearer.OrdinalEmbedding(n_components, loss_params=loss_params or None, **given)

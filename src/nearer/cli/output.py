@@ -1,20 +1,28 @@
-"""What commands print: results to standard output, the rest to standard error."""
+"""What commands print and write: results to standard output, the rest to standard error, files whole or not at all."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import math
+import os
 import re
 import shlex
+import shutil
+import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
 
-_DECLARING = ("--columns", "--answers", "--where")
+from nearer.cli.interrupt import handled_by
+
+SUMMARY = "summary.json"
+TABLES = (".csv",)
+_DECLARING = ("--columns", "--answers", "--where", "--strict")
 # Controls that could move the cursor, colour the terminal or reverse the text; line ends and tabs may stay.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -22,25 +30,6 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 def visible(text: str) -> str:
     """Spell out control characters, so that a label cannot command the terminal."""
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
-
-
-def is_correctable(error: Exception) -> bool:
-    """Whether the user can correct the cause of an error, including those of a database or a cluster."""
-    if isinstance(error, (ValueError, OSError, ImportError, MemoryError)):
-        return not isinstance(error, BrokenPipeError)
-    return type(error).__module__.startswith(("sqlalchemy.", "nearer.distributed."))
-
-
-def explain(error: BaseException) -> str:
-    """An error in one line."""
-    if isinstance(error, MemoryError):
-        return "not enough memory"
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return visible(f"{error.filename}: {error.strerror}")
-    if type(error).__module__.startswith("sqlalchemy."):
-        reason = str(getattr(error, "orig", error)).strip().split("\n")[0]
-        return visible(f"the database failed: {reason}")
-    return visible(str(error) or type(error).__name__)
 
 
 def plain(value: Any) -> Any:
@@ -68,13 +57,9 @@ def repeat_command() -> str:
 
 def command_with(options: str) -> str:
     """The command line as it was given, with other options for the columns of a file."""
-    kept: list[str] = []
-    given = iter(click.get_current_context().meta.get("nearer.arguments", []))
-    for word in given:
-        if word in _DECLARING:
-            next(given, None)  # its value
-        elif word != "--strict" and not word.startswith(tuple(f"{option}=" for option in _DECLARING)):
-            kept.append(word)
+    given = click.get_current_context().meta.get("nearer.arguments", [])
+    values = {at + 1 for at, word in enumerate(given) if word in _DECLARING and word != "--strict"}
+    kept = [word for at, word in enumerate(given) if at not in values and word.partition("=")[0] not in _DECLARING]
     return f"{shlex.join(['nearer', *kept])} {options}"
 
 
@@ -96,26 +81,152 @@ class Say:
 
         return while_compiling(lambda: self.note("compiling for this machine, once: some seconds"))
 
-    def result(self, values: Mapping[str, Any], text: str | None = None, is_data: bool = False) -> None:
-        """Print `values` as JSON, or `text` if any; controls are spelt out, except in data for another program."""
+    def result(self, values: Mapping[str, Any], text: str | None = None) -> None:
+        """Print `values` as JSON, or `text` if any; what another program reads stays as it is."""
         if self.as_json:
             click.echo(json_text(values))
         elif text is not None:
-            click.echo(text if is_data and not sys.stdout.isatty() else visible(text))
+            click.echo(visible(text) if sys.stdout.isatty() else text)
 
     def done(self, values: Mapping[str, Any], text: str) -> None:
         """Print a result whose text is left out if quiet."""
         self.result(values, None if self.quiet else text)
 
+    def table(self, table: Mapping[str, Sequence[Any]], values: Mapping[str, Any], out: str | None) -> None:
+        """Write a table to a CSV file, or print it; `values` is the result as JSON."""
+        text = csv_text(table, ".6g")
+        if out is not None:
+            self.write(out, text)
+        self.result(values, text.rstrip("\n") if out is None else None)
+
+    def positions(self, positions: Any, labels: Any, values: Mapping[str, Any], out: str | None) -> None:
+        """Write positions (n, n_components) to a file, or print them as CSV; `values` are further results."""
+        from nearer.coordinates import write_embedding
+
+        table = {"label": [str(label) for label in labels]}
+        table |= {f"x{axis + 1}": column.tolist() for axis, column in enumerate(positions.T)}
+        if out is not None:
+            write_embedding(out, positions, table["label"], force=self.force)
+            self.note(f"wrote {out}")
+        self.result({"positions": table, **values}, csv_text(table).rstrip("\n") if out is None else None)
+
+    def write(self, path: str, text: str) -> None:
+        """Write a text file, whole or not at all."""
+        from nearer.io.files import atomic_write
+
+        with atomic_write(path, self.force, mode="w") as file:
+            file.write(text)
+        self.note(f"wrote {path}")
+
+
+def csv_text(table: Mapping[str, Sequence[Any]], spec: str = "") -> str:
+    """A table as CSV: text is guarded and quoted where needed, floats are formatted by `spec`, NaN is empty."""
+    from nearer.io.text import text_cells
+
+    def number(value: Any) -> str:
+        return "" if value != value else f"{value:{spec}}" if isinstance(value, float) else str(value)
+
+    columns = (
+        text_cells(values, name) if any(isinstance(value, str) for value in values) else map(number, values)
+        for name, values in table.items()
+    )
+    return "".join(f"{','.join(row)}\n" for row in [tuple(table), *zip(*columns)])
+
+
+class OutputFile(click.Path):
+    """A file to write, refused before any work if it has another ending or exists without --force."""
+
+    def __init__(self, *endings: str):
+        super().__init__()
+        self.endings = endings
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        from nearer.io.files import check_ending, refuse_unwritable
+
+        path = os.fsdecode(super().convert(value, param, ctx))
+        check_ending(path, self.endings)
+        force = ctx.params.get("force", False)
+        if os.path.isfile(path) and not force:
+            raise FileExistsError(f"{path}: exists already; use --force to replace it")
+        refuse_unwritable(path, force)
+        return path
+
+
+def write_summary(folder: Path, values: Mapping[str, Any]) -> None:
+    (folder / SUMMARY).write_text(json_text(values) + "\n", encoding="utf-8")
+
+
+class Results:
+    """A folder for results called `names`, prepared in a hidden one and moved into place at the end.
+
+    What cannot be written is refused at once. A new folder appears as a whole. In one that exists, summary.json is
+    removed first and moved last: where it is there, the other files belong to it.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], names: Sequence[str], force: bool):
+        self.folder, self.names, self.force = Path(folder), names, force
+        self._refuse()
+        self._make_temporary().rmdir()  # a folder that cannot be written to is refused before any work
+
+    def files(self) -> list[str]:
+        return [str(self.folder / name) for name in self.names]
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Path]:
+        """The folder to write to; after an error, what was written is kept if the summary is there."""
+        temporary = self._make_temporary()
+        try:
+            yield temporary
+        except Exception:
+            if (temporary / SUMMARY).exists():
+                self._move(temporary)
+            raise
+        else:
+            self._move(temporary)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+    def _refuse(self) -> None:
+        from nearer.io.files import refuse_dangling, refuse_unwritable
+
+        refuse_dangling(self.folder)
+        there = [name for name in self.names if (self.folder / name).exists()]
+        if there and not self.force:
+            raise FileExistsError(f"{self.folder}: holds {', '.join(there)} already; use --force to replace")
+        for name in there:
+            refuse_unwritable(self.folder / name, force=True)
+
+    def _make_temporary(self) -> Path:
+        from nearer.io.files import part_name, remove_leftovers
+
+        home = self.folder if self.folder.exists() else self.folder.parent  # on the same file system
+        remove_leftovers(home)
+        temporary = home / part_name(self.folder)
+        try:
+            temporary.mkdir()
+        except OSError as error:
+            raise OSError(f"{self.folder}: cannot be written to: {error.strerror}") from error
+        return temporary
+
+    def _move(self, temporary: Path) -> None:
+        self._refuse()
+        with handled_by(signal.SIG_IGN):
+            if not self.folder.exists():
+                temporary.rename(self.folder)
+                return
+            (self.folder / SUMMARY).unlink(missing_ok=True)
+            for name in sorted(self.names, key=lambda name: name == SUMMARY):  # it comes last
+                if (temporary / name).exists():
+                    os.replace(temporary / name, self.folder / name)
+                else:
+                    (self.folder / name).unlink(missing_ok=True)
+
 
 _OUTPUT = (
     click.Option(["--json", "as_json"], is_flag=True, help="Print the result as JSON."),
     click.Option(["-q", "--quiet"], is_flag=True, help="Print only results, warnings and errors."),
-    click.Option(
-        ["--debug"], is_flag=True, expose_value=False, is_eager=True, help="Show where errors arise.",
-        callback=lambda ctx, _, value: ctx.meta.update({"nearer.debug": value}),
-    ),
-)  # fmt: skip
+    click.Option(["--debug"], is_flag=True, expose_value=False, help="Show where errors arise."),
+)
 
 
 class Command(click.Command):

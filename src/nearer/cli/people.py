@@ -7,24 +7,20 @@ from typing import Any
 import click
 
 from nearer import registry
-from nearer.cli import files, inputs, options
-from nearer.cli.fitting import fitting_options, make_estimator
-from nearer.cli.output import Say, command
+from nearer.cli import inputs, options
+from nearer.cli.output import TABLES, OutputFile, Say, command, csv_text
 
 
-@command(
-    "nearer people answers.csv",
-    "nearer people answers.csv --rules rules.toml -o kept.csv",
-)
+@command("nearer people answers.csv", "nearer people answers.csv --rules rules.toml -o kept.csv")
 @click.argument("file", type=click.Path())
 @click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Dimensions of the maps.")
 @click.option("--rules", type=click.Path(), help="TOML file of exclusion rules; by default nobody is excluded.")
-@click.option("-o", "--out", type=files.OutputFile(*registry.WRITTEN), help="Write the answers of those who are kept.")
-@click.option("--table", type=files.OutputFile(*files.TABLES), help="Write the table of all people as CSV.")
+@click.option("-o", "--out", type=OutputFile(*registry.WRITTEN), help="Write the answers of those who are kept.")
+@click.option("--table", type=OutputFile(*TABLES), help="Write the table of all people as CSV.")
 @click.option("--cv", type=click.IntRange(2), default=10, help="Folds; each map is made without the people of one.")
 @click.option("--differ", "differ_too", is_flag=True, help="Also test whether people see the objects differently.")
 @options.FORCE
-@fitting_options
+@options.fitting_options
 @inputs.reading_options
 def people_command(
     say: Say, file: str, n_components: int, rules: str | None, out: str | None, table: str | None, cv: int,
@@ -42,16 +38,17 @@ def people_command(
       catch_passed = 0.8
       better_than_chance = true
     """
-    if out is not None and rules is None:
-        raise ValueError("--out: without --rules nobody is excluded, so there is nothing to write")
-    estimator = make_estimator(fitting, n_components)
+    if rules is None:
+        options.refuse_given(["out"], "got no --rules, without which nobody is excluded")
+    estimator = options.make_estimator(fitting, n_components)
+    from nearer.io import write_comparisons
     from nearer.people import ExclusionRules, differ, exclude, participants
 
     asked = None if rules is None else ExclusionRules.read(rules)
     result = inputs.read_answers(say, file, reading)
     with say.compiling():
-        options = {name: fitting[name] for name in ("random_state", "n_jobs")}
-        found = participants(result.comparisons, estimator, n_folds=cv, **options)
+        how = {name: fitting[name] for name in ("random_state", "n_jobs")}
+        found = participants(result.comparisons, estimator, n_folds=cv, **how)
     values: dict[str, Any] = {"input": result.facts(), "people": found.table(), "in_order": found.in_order}
     texts = [str(found)]
     if asked is not None:
@@ -59,8 +56,6 @@ def people_command(
         values["exclusions"] = vars(exclusions) | {"paragraph": str(exclusions)}
         texts.append(str(exclusions))
         if out is not None:
-            from nearer.io import write_comparisons
-
             write_comparisons(out, kept, force=say.force)
             say.note(f"wrote {out}: {kept!r}")
     if differ_too:
@@ -70,6 +65,5 @@ def people_command(
         texts.append(str(tested))
     if table is not None:
         columns = found.table() | {"participant": found.participant.astype(str).tolist()}
-        files.write_text(table, files.csv_text(columns), say.force)
-        say.note(f"wrote {table}")
+        say.write(table, csv_text(columns))
     say.result(values, "\n\n".join(texts))

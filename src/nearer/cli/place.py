@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from nearer.cli import files, inputs, options
+from nearer.cli import inputs, options
 from nearer.cli.output import Say, command
 
 
@@ -28,17 +28,13 @@ def place_command(
 
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv, with --loss).
     """
-    from nearer.data.messages import counted
-
-    model = inputs.open_map(map_path, loss, needs="loss")
+    model = inputs.open_map(map_path, loss)
     model.random_state = random_state
     comparisons, facts = inputs.read_for_map(say, file, reading, model)
     placed = model.place(comparisons, n_init=n_init)
     say.note(repr(placed))
-    if placed.n_unused:
-        say.note(f"{counted(placed.n_unused, 'comparison')} not used: no new object is named")
     positions, labels = placed.embedding, placed.objects if placed.labels is None else placed.labels
     if whole_map:
         positions, labels = placed.full_embedding, inputs.as_names(placed.full_labels, len(placed.full_embedding))
     values = placed.to_dict() | {"random_state": random_state, "input": facts}
-    files.give_positions(say, positions, labels, out, values)
+    say.positions(positions, labels, values, out)

@@ -7,10 +7,8 @@ from typing import Any
 import click
 
 from nearer import registry
-from nearer.cli import files, options
+from nearer.cli import options
 from nearer.cli.output import Say, command
-
-_BAR = 30  # signs of a full bar
 
 
 @command("nearer plan 40", "nearer plan 60 -d 3 --wrong 0.2 --target 0.85 --plot plan.png")
@@ -43,13 +41,12 @@ def plan_command(say: Say, n_objects: int, ask: str, picture: str | None, **simu
     with say.compiling():
         found = plan_study(n_objects, kind=ask, **simulated)
     if picture is not None:
-        from nearer.plots import plot_learning_curve
+        from nearer.plots import plot_learning_curve, save_figure
 
-        files.write_picture(say, plot_learning_curve(found, ceiling=simulated["target"]), picture)
+        save_figure(plot_learning_curve(found, ceiling=simulated["target"]), picture, force=say.force)
+        say.note(f"wrote {picture}")
     table = found.to_dict()
     lines = [f"{'answers':>8}  {'right':>6}  from    to"]
-    for n, mean, low, high in zip(*table.values()):
-        bar = "#" * round(_BAR * max(2 * mean - 1, 0))
-        lines.append(f"{n:>8,}  {mean:>6.1%}  {low:.0%}  {high:>4.0%}  {bar}")
+    lines += [f"{n:>8,}  {mean:>6.1%}  {low:.0%}  {high:>4.0%}" for n, mean, low, high in zip(*table.values())]
     values = {"table": table, "needed": found.needed, "range": list(found.range), "sentence": str(found)}
     say.result(values | {"random_state": simulated["random_state"]}, "\n".join([*lines, "", str(found)]))

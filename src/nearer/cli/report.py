@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from nearer import registry
-from nearer.cli import files, inputs, options
-from nearer.cli.output import Say, command
+from nearer.cli import inputs, options
+from nearer.cli.output import OutputFile, Say, command
 
 
 @command(
@@ -18,7 +18,7 @@ from nearer.cli.output import Say, command
     "nearer report out/embedding.csv --file answers.csv -o report.html",
 )
 @options.MAP
-@click.option("-o", "--out", required=True, type=files.OutputFile(*registry.PAGES), help="HTML file to write.")
+@click.option("-o", "--out", required=True, type=OutputFile(*registry.PAGES), help="HTML file to write.")
 @click.option("--file", type=click.Path(), help="Answers to evaluate the map on, if it was saved without its own.")
 @options.IMAGES
 @options.GROUPS
@@ -55,7 +55,7 @@ def report_command(
     if not Path(kept.get("images") or ".").is_dir():
         say.note(f"{kept['images']}: no such folder any more, so no pictures; give it with --images")
         del kept["images"]
-    coloured = inputs.read_groups(say, groups, inputs.as_names(model.labels_, model.n_objects_))
+    coloured = inputs.read_groups(say, groups, model.labels_, model.n_objects_)
     changes = {"title": title, "images": images, "groups": coloured}
     made = describe(model, comparisons, found, command=earlier.get("command") or "")
     kept |= {name: value for name, value in changes.items() if value is not None}

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from typing import Any
 
 import click
 
 import nearer
 from nearer import registry
 from nearer.cli import inputs, options
-from nearer.cli.files import OutputFile
-from nearer.cli.output import Say, command
+from nearer.cli.output import OutputFile, Say, command
 
 
 @command(
@@ -52,25 +51,22 @@ def simulate_command(
 
     if source != "classes":
         options.refuse_given(["class_column"], f"got --from {source}, expected --from classes, which has such a column")
-    if n_comparisons is None and source != "distances":
-        raise click.UsageError(f"-n: got none, expected how many comparisons to draw from {source}")
-    if source == "classes" and kind != "triplets":
+    elif kind != "triplets":
         raise click.UsageError("--kind: got quadruplets, expected triplets, all that classes give")
-    make: Callable[..., nearer.Comparisons]
-    if source == "points":
-        points, labels = inputs.read_numbers(say, file)
-        make = partial(nearer.Comparisons.from_points, points, n_comparisons or 0, kind)
-    elif source == "distances":
-        distances, labels = inputs.read_distances(file)
-        make = partial(nearer.Comparisons.from_distances, distances, n_comparisons, kind)
-    else:
+    given: Any
+    labels: Any
+    if source == "classes":
         table = objects.read_objects(file, objects.WORDS, column=class_column)
-        classes, column = table.words(class_column, ", or --class-column")
+        given, column = table.words(class_column, ", or --class-column")
         say.note(table.understood([column]))
-        labels = table.labels
-        make = partial(nearer.Comparisons.from_classes, classes, n_comparisons or 0)
+        labels, how = table.labels, {}
+    else:
+        is_table_of_distances = source == "distances" and not file.lower().endswith(".npy")
+        given, labels = _read_distances(file) if is_table_of_distances else inputs.read_numbers(say, file)
+        how = {"kind": kind}
+    make: Callable[..., nearer.Comparisons] = getattr(nearer.Comparisons, f"from_{source}")
     try:
-        made = make(random_state=random_state, noise=noise, labels=labels)
+        made = make(given, n_comparisons, random_state=random_state, noise=noise, labels=labels, **how)
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from error
     for reason, dropped in made.dropped.items():
@@ -80,3 +76,16 @@ def simulate_command(
     values = {"output": out, "kind": made.kind, "n_comparisons": len(made), "n_objects": made.n_objects}
     values |= {"n_turned_around": turned, "dropped": made.dropped, "random_state": random_state}
     say.done(values, f"wrote {out}: {made!r}, {turned:,} reversed by noise")
+
+
+def _read_distances(path: str) -> tuple[Any, Any]:
+    """Distances (n, n) and labels, from a table with labels in the first row and optionally the first column."""
+    from nearer.io.objects import read_cells
+
+    cells = read_cells(path)
+    titles, below = [cell.strip() for cell in cells.rows[0]], cells.rows[1:]
+    first = int(len(titles) == len(below) + 1)  # whether there is a column of names
+    if first and titles[1:] != [row[0].strip() for row in below]:
+        raise ValueError(f"{path}: the names in the first line are not those in the first column, in the same order")
+    labels = cells.labels_of(titles[first:], [0] * len(titles))
+    return cells.numbers_at(range(first, len(titles))), labels

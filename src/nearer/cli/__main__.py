@@ -1,8 +1,0 @@
-"""`python -m nearer.cli` is the same as `nearer`."""
-
-from __future__ import annotations
-
-from nearer.cli import main
-
-if __name__ == "__main__":
-    main()
