@@ -81,7 +81,7 @@ def test_a_good_fit_and_one_of_answers_that_contradict_each_other_warn_of_nothin
         (lambda: OrdinalEmbedding(solver=Auto(smoothing=Decimal(1))).fit(T), "smoothing: got .*, expected a number"),
         (lambda: OrdinalEmbedding(solver=SGD(step=Decimal(1))).fit(T), "step: got Decimal"),
         (lambda: Comparisons(T).relabelled(None), "relabelled: got None, expected labels"),
-        (lambda: Comparisons.concat(["x"]), "concat: got 'x', expected Comparisons"),
+        (lambda: Comparisons.concat(["x"]), "concat: got 'x' and .*, expected Comparisons"),
         (lambda: log_loss(np.zeros((3, 2)), T, None), "unknown loss None; expected one of"),
         (lambda: OrdinalEmbedding().fit(np.ma.masked_array(T, mask=np.eye(2, 3))), "masked"),
         (lambda: OrdinalEmbedding(solver=GD(output=pd.NA), init=np.eye(4, 2)).fit(T), "output: got <NA>, expected"),

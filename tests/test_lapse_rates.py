@@ -13,7 +13,7 @@ from nearer.data.coded import Coded
 from nearer.lapse_rates import SHARES, log_likelihoods, population, responsibilities, weigh_answers
 from nearer.metrics import comparison_accuracy
 from nearer.solvers import LBFGS
-from nearer.solvers import run as run_module
+from nearer.solvers import solver as solver_module
 
 
 def people_of(codes):
@@ -133,25 +133,25 @@ class Ticking(LBFGS):
     name = "ticking"
 
     def epoch(self, *args):
-        run_module.time.now += 1.0
+        solver_module.time.now += 1.0
         return super().epoch(*args)
 
 
 @pytest.mark.parametrize(("limit", "n_init"), [(3.5, 1), (12.5, 1), (12.5, 3), (40.5, 2)])
 def test_all_starts_and_rounds_share_one_time_limit(monkeypatch, limit, n_init):
-    monkeypatch.setattr(run_module, "time", FakeTime())
+    monkeypatch.setattr(solver_module, "time", FakeTime())
     data = study(12, 3, 30)[0]
     solver = Ticking(tol=0.0, max_epochs=10)
     model = STE(2, reliability=True, solver=solver, n_init=n_init, n_jobs=1, max_seconds=limit, random_state=0)
     model.fit(data)
-    assert run_module.time.now == np.ceil(limit)
+    assert solver_module.time.now == np.ceil(limit)
     assert model.result_.message == f"stopped: reached max_seconds = {limit:g}"
     assert not model.result_.converged
     assert len(model.reliability_.guesses) == 12
 
 
 def test_the_history_is_of_all_rounds(monkeypatch):
-    monkeypatch.setattr(run_module, "time", FakeTime())
+    monkeypatch.setattr(solver_module, "time", FakeTime())
     data = study(12, 3, 30)[0]
     epochs = []
     model = STE(2, reliability=True, solver=Ticking(max_epochs=5), random_state=0)

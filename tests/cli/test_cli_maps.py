@@ -231,7 +231,7 @@ def test_methods(nearer, files):
     called = nearer("methods", "out", "--json")
     assert called.code == 0
     assert called.json["paragraph"].startswith("We collected ")
-    for part in ("(van der Maaten & Weinberger, 2012)", "in 3-fold cross-validation"):
+    for part in ("(van der Maaten & Weinberger, 2012)", "3-fold cross-validation"):
         assert part in called.json["paragraph"]
     assert nearer("methods", "out/model.nearer", "--json").json == called.json
     assert nearer("methods", "out", "--bibtex").out.startswith("@inproceedings{vandermaaten2012,")
@@ -253,8 +253,8 @@ def test_what_was_found_of_an_older_map_is_not_told_of_a_new_one(nearer, files):
 def test_methods_and_report_count_answers_not_rows(nearer, tmp_path):
     assert nearer("fit", GOLDEN / "odd.csv", "-o", "out", "--cv", 0).code == 0
     paragraph = nearer("methods", "out").out
-    assert "150 answers from 5 participants to 111 distinct questions about 12 objects" in paragraph
-    assert "which give 300 comparisons" in paragraph
+    for part in ("150 answers to 111 questions about 12 objects", "5 participants", "300 comparisons"):
+        assert part in paragraph
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert "150 answers to 111 questions about 12 objects" in page
     assert "of 300 comparisons" in page

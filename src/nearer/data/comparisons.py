@@ -397,7 +397,7 @@ class Comparisons(Parts):
         first = parts[0]
         for part in parts:
             if not isinstance(part, Comparisons) or part.kind != first.kind:
-                raise ValueError(f"concat: got {first!r} and {part!r}, expected comparisons of one kind")
+                raise ValueError(f"concat: got {first!r} and {part!r}, expected Comparisons of one kind")
             if not np.array_equal(part.labels, first.labels):  # type: ignore[arg-type]
                 raise ValueError("concat: the labels differ, expected the same labels in the same order")
         weights = answer = None
