@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from nearer.data.coded import Coding, check_coded, column_of
+from nearer.data.coded import check_coded, column_of, names_in
 
 
 def cells(column):
@@ -24,7 +24,7 @@ def test_the_ends_of_integers():
     for dtype in (np.int8, np.uint16, np.int32, np.int64, np.uint64):
         ends = np.array([np.iinfo(dtype).min, min(np.iinfo(dtype).max, 2**63 - 1), 5], dtype)
         for column in map(column_of, (ends, pa.array(ends), pd.Series(ends))):
-            assert Coding.of([column]).encode(column).tolist() == [0, 2, 1]
+            assert names_in([column]).find(column).tolist() == [0, 2, 1]
     with pytest.raises(ValueError, match="18446744073709551615"):
         column_of(np.array([0, 2**64 - 1], np.uint64))
 
@@ -80,29 +80,29 @@ def test_text_read_as_numbers():
 
 
 def test_names_are_sorted_numbers_by_size_texts_by_code_point():
-    assert Coding.of([column_of([10, 9]), column_of([200.0])]).values.tolist() == [9, 10, 200]
-    assert Coding.of([text("b", "B"), text("a", "é", "10", "9")]).names().tolist() == ["10", "9", "B", "a", "b", "é"]
-    beside = Coding.of([column_of([10, 9]), text("a", "9")])
-    assert beside.names().tolist() == ["10", "9", "a"]
-    assert beside.encode(column_of([9, 10, 8])).tolist() == [1, 0, -1]
+    assert names_in([column_of([10, 9]), column_of([200.0])]).cells.tolist() == [9, 10, 200]
+    assert names_in([text("b", "B"), text("a", "é", "10", "9")]).texts() == ["10", "9", "B", "a", "b", "é"]
+    beside = names_in([column_of([10, 9]), text("a", "9")])
+    assert beside.texts() == ["10", "9", "a"]
+    assert beside.find(column_of([9, 10, 8])).tolist() == [1, 0, -1]
     unused = pd.Series(pd.Categorical(["a", "c"], categories=["a", "b", "c"]))
-    assert Coding.of([column_of(unused)]).names().tolist() == ["a", "c"]
+    assert names_in([column_of(unused)]).texts() == ["a", "c"]
 
 
 @pytest.mark.parametrize("numbers", [[-3, 0, 7], [5, 6, 7], [0, 1, 2], [-(2**62), 0, 2**62]])
 def test_codes_are_places_and_strangers_have_none(numbers):
-    coding = Coding.of([column_of(numbers)])
-    assert coding.encode(column_of(numbers[::-1])).tolist() == [2, 1, 0]
-    assert coding.encode(column_of([numbers[2], numbers[0] - 1, numbers[2] + 1])).tolist() == [2, -1, -1]
-    assert pickle.loads(pickle.dumps(coding)).encode(column_of(numbers)).tolist() == [0, 1, 2]
+    coding = names_in([column_of(numbers)])
+    assert coding.find(column_of(numbers[::-1])).tolist() == [2, 1, 0]
+    assert coding.find(column_of([numbers[2], numbers[0] - 1, numbers[2] + 1])).tolist() == [2, -1, -1]
+    assert pickle.loads(pickle.dumps(coding)).find(column_of(numbers)).tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("column", [text("c", None, "a", "zz"), column_of(np.array([7, 5, 9, 1]))])
 @pytest.mark.parametrize("names", [text("a", "b", "c"), column_of(np.array([5, 6, 7]))])
 def test_texts_and_numbers_are_looked_up_in_each_other(names, column):
-    coding = Coding.of([names])
-    known = dict(zip(coding.names().tolist(), range(3)))
-    assert coding.encode(column).tolist() == [known.get(str(cell), -1) for cell in cells(column)]
+    coding = names_in([names])
+    known = dict(zip(coding.spelled().texts(), range(3)))
+    assert coding.find(column).tolist() == [known.get(str(cell), -1) for cell in cells(column)]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -15,7 +15,7 @@ import numpy as np
 from nearer.data.messages import first_of, shown
 from nearer.data.validate import NUMBER, frozen, is_number_text, is_whole, not_whole
 
-__all__ = ["Coded", "Coding", "Column", "check_coded", "column_from_arrow", "column_of"]
+__all__ = ["Coded", "Column", "check_coded", "column_from_arrow", "column_of", "names_in"]
 
 UNKNOWN = "unknown"  # a participant or a strategy that is not known
 
@@ -122,6 +122,42 @@ class Column:
         values = np.append(parsed.to_numpy(zero_copy_only=False).astype(np.float64), np.nan)
         return values[self.cells], np.append(~_mask(is_number), False)[self.cells]
 
+    def find(self, column: Column) -> np.ndarray:
+        """The place of each cell of a column among these names (as of `names_in`), int32; -1 for none and empty."""
+        if not self.is_text and not column.is_text:
+            return self._places(whole_numbers(column))
+        column = column.spelled()
+        if self.is_text:
+            import pyarrow.compute as pc
+
+            places = pc.index_in(column.values, value_set=self.values).fill_null(-1).to_numpy().astype(np.int32)
+        else:
+            numbers = np.array([int(text) if is_whole(text) else -1 for text in column.texts()], np.int64)
+            places = np.where(numbers < 0, np.int32(-1), self._places(numbers))
+        # -1 is the last: faster than a check
+        return np.take(np.append(places, np.int32(-1)), column.cells, mode="wrap")
+
+    def _places(self, numbers: np.ndarray) -> np.ndarray:
+        if not len(numbers) or not len(self):
+            return np.full(len(numbers), -1, np.int32)
+        low, high = int(self.cells[0]), int(self.cells[-1])
+        inside = low <= int(numbers.min()) and int(numbers.max()) <= high
+        if inside and self._table is not None:
+            return self._table[numbers - low]
+        found = np.minimum(np.searchsorted(self.cells, numbers), len(self) - 1)
+        return np.where(self.cells[found] == numbers, found, -1).astype(np.int32)
+
+    @cached_property
+    def _table(self) -> np.ndarray | None:
+        """Number, counted from the lowest, to place, where the numbers are dense enough for a table."""
+        low = int(self.cells[0])
+        size = int(self.cells[-1]) - low + 1
+        if size > 16 * len(self) + 1024:
+            return None
+        table = np.full(size, -1, dtype=np.int32)
+        table[self.cells - low] = np.arange(len(self), dtype=np.int32)
+        return table
+
 
 def _mask(array: Any) -> np.ndarray:
     return array.to_numpy(zero_copy_only=False).astype(bool)
@@ -214,89 +250,23 @@ def _as_text(cell: Any, row: int) -> str | None:
     return cell if isinstance(cell, str) else _spell(cell) if cell == cell else None
 
 
-@dataclass(frozen=True, eq=False)
-class Coding:
-    """The distinct names that occur, sorted: whole numbers (int64) by size, texts (a pyarrow array) by code point."""
+def names_in(columns: Sequence[Column]) -> Column:
+    """Each name in some columns without empty cells, sorted: numbers by size, beside text texts by code point."""
+    if any(column.is_text for column in columns):
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
-    values: Any
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    @property
-    def is_text(self) -> bool:
-        return not isinstance(self.values, np.ndarray)
-
-    def names(self) -> np.ndarray:
-        return np.array(self.values.tolist(), dtype=str)
-
-    def as_column(self) -> Column:
-        """A column that holds each name once, in order."""
-        if self.is_text:
-            return Column(np.arange(len(self), dtype=np.int32), self.values)
-        return Column(self.values)
-
-    @classmethod
-    def of(cls, columns: Sequence[Column]) -> Coding:
-        """Collect the names that occur in some columns without empty cells; ValueError if a number is not whole."""
-        if any(column.is_text for column in columns):
-            import pyarrow as pa
-            import pyarrow.compute as pc
-
-            texts = pc.unique(pa.chunked_array([column.used() for column in columns], pa.string()))
-            return cls(texts.take(pc.sort_indices(texts)))
-        numbers = [whole_numbers(column) for column in columns if len(column)]
-        lowest = min((int(column.min()) for column in numbers), default=0)
-        size = max((int(column.max()) for column in numbers), default=-1) - lowest + 1
-        if size > 16 * sum(map(len, numbers)) + 1024:
-            return cls(distinct(np.concatenate([distinct(column) for column in numbers])).astype(np.int64))
-        seen = np.zeros(size, dtype=bool)
-        for column in numbers:
-            seen[column - lowest] = True
-        return cls(np.flatnonzero(seen) + lowest)
-
-    @classmethod
-    def union(cls, codings: Iterable[Coding]) -> Coding:
-        """Merge the names of several codings; numbers become text if any coding holds text."""
-        codings = [coding for coding in codings if len(coding)]
-        return codings[0] if len(codings) == 1 else cls.of([coding.as_column() for coding in codings])
-
-    def encode(self, column: Column) -> np.ndarray:
-        """The position of each cell among the names: int32, shape (n_rows,); -1 for unknown names and empty text."""
-        if not self.is_text and not column.is_text:
-            return self._places(whole_numbers(column))
-        column = column.spelled()
-        if self.is_text:
-            import pyarrow.compute as pc
-
-            places = pc.index_in(column.values, value_set=self.values).fill_null(-1).to_numpy().astype(np.int32)
-        else:
-            numbers = np.array([int(text) if is_whole(text) else -1 for text in column.texts()], np.int64)
-            places = np.where(numbers < 0, np.int32(-1), self._places(numbers))
-        return np.take(
-            np.append(places, np.int32(-1)), column.cells, mode="wrap"
-        )  # -1 is the last: faster than a check
-
-    def _places(self, numbers: np.ndarray) -> np.ndarray:
-        if not len(numbers) or not len(self):
-            return np.full(len(numbers), -1, np.int32)
-        low, high = int(self.values[0]), int(self.values[-1])
-        inside = low <= int(numbers.min()) and int(numbers.max()) <= high
-        if inside and self._table is not None:
-            return self._table[numbers - low]
-        found = np.minimum(np.searchsorted(self.values, numbers), len(self) - 1)
-        return np.where(self.values[found] == numbers, found, -1).astype(np.int32)
-
-    @cached_property
-    def _table(self) -> np.ndarray | None:
-        """Number, counted from the lowest, to place, where the numbers are dense enough for a table."""
-        low = int(self.values[0])
-        size = int(self.values[-1]) - low + 1
-        if size > 16 * len(self) + 1024:
-            return None
-        table = np.full(size, -1, dtype=np.int32)
-        table[self.values - low] = np.arange(len(self), dtype=np.int32)
-        return table
+        texts = pc.unique(pa.chunked_array([column.used() for column in columns], pa.string()))
+        return Column(np.arange(len(texts), dtype=np.int32), texts.take(pc.sort_indices(texts)))
+    numbers = [whole_numbers(column) for column in columns if len(column)]
+    lowest = min((int(column.min()) for column in numbers), default=0)
+    size = max((int(column.max()) for column in numbers), default=-1) - lowest + 1
+    if size > 16 * sum(map(len, numbers)) + 1024:
+        return Column(distinct(np.concatenate([distinct(column) for column in numbers])).astype(np.int64))
+    seen = np.zeros(size, dtype=bool)
+    for column in numbers:
+        seen[column - lowest] = True
+    return Column(np.flatnonzero(seen) + lowest)
 
 
 def whole_numbers(column: Column) -> np.ndarray:
@@ -339,9 +309,8 @@ class Coded:
 
     @staticmethod
     def of(column: Column) -> Coded:
-        coding = Coding.of([column])
-        names = coding.names().astype(object) if coding.is_text else coding.values
-        return Coded(coding.encode(column), names)
+        names = names_in([column])
+        return Coded(names.find(column), np.array(names.texts(), dtype=object) if names.is_text else names.cells)
 
     @staticmethod
     def constant(name: str, n_rows: int) -> Coded:

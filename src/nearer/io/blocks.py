@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data import Comparisons, FileFormatError
-from nearer.data.coded import UNKNOWN, Coded, Coding, column_of
+from nearer.data.coded import UNKNOWN, Coded, Column, column_of, names_in
 from nearer.data.messages import counted, listed
 from nearer.data.validate import check_objects
 from nearer.io.arrays import open_numpy
@@ -38,9 +38,9 @@ class Counts:
     n_comparisons: int = 0
     weight: float = 0.0  # of all of them
     width: int = 0  # 3 or 4, 0 if there are none
-    names: Coding = field(default_factory=lambda: Coding.of([]))  # of objects, in rows that could be read
-    seen: Coding = field(default_factory=lambda: Coding.of([]))  # those that occur in comparisons
-    people: Coding = field(default_factory=lambda: Coding.of([]))
+    names: Column = field(default_factory=lambda: names_in([]))  # of objects, in rows that could be read
+    seen: Column = field(default_factory=lambda: names_in([]))  # those that occur in comparisons
+    people: Column = field(default_factory=lambda: names_in([]))
     weighted: bool = False  # whether the comparisons have weights of their own
     n_counting: int = 0  # comparisons of a weight above 0: the others are lost where a block holds nothing else
     n_answers: float = 0.0
@@ -52,8 +52,8 @@ class Counts:
             raise ValueError("comparisons: some parts hold triplets and some quadruplets, expected one kind")
         return Counts(
             self.n_comparisons + other.n_comparisons, self.weight + other.weight, self.width or other.width,
-            Coding.union([self.names, other.names]), Coding.union([self.seen, other.seen]),
-            Coding.union([self.people, other.people]), self.weighted or other.weighted,
+            names_in([self.names, other.names]), names_in([self.seen, other.seen]),
+            names_in([self.people, other.people]), self.weighted or other.weighted,
             self.n_counting + other.n_counting, self.n_answers + other.n_answers, self.n_checks + other.n_checks,
             join_dropped(self.dropped, other.dropped),
         )  # fmt: skip
@@ -75,11 +75,11 @@ def _counts(found: Decoded, plan: Plan) -> Counts:
     dropped: Dropped = {reason: (count, "") for reason, count in made.dropped.items()}
     if not len(made):
         return Counts(names=found.names, n_checks=checks, dropped=dropped)
-    seen = Coding(found.names.values.take(np.flatnonzero(made.seen)))
+    seen = found.names.take(made.seen)
     who = made.answers.participant
     people = [column_of([UNKNOWN] if who is None else who.names)] if "participant" in plan.at else []
     return Counts(
-        len(made), total_weight(made), made.index.shape[1], found.names, seen, Coding.of(people),
+        len(made), total_weight(made), made.index.shape[1], found.names, seen, names_in(people),
         made.weights is not None, n_counting(made), made.n_answers, checks, dropped,
     )  # fmt: skip
 
@@ -125,12 +125,12 @@ def settle(
         raise FileFormatError(f"{name}: {nothing_left(total.dropped, total.n_checks, total.n_comparisons)}")
     objects = number_objects(total.names, first, plans[0].layout, labels, n_objects)
     people = None
-    if len(total.people) and total.people.names().tolist() != [UNKNOWN]:
-        people = total.people.names().astype(object) if total.people.is_text else total.people.values
+    if len(total.people) and total.people.texts() != [UNKNOWN]:
+        people = Coded.of(total.people).names
     warn_dropped(name, total.dropped)
     if unused := unused_columns(first, plans[0]):
         logger.info("%s: not used: %s", name, listed(unused, 12))
-    seen = np.sort(objects.numbers[objects.names.encode(total.seen.as_column())])
+    seen = np.sort(objects.numbers[objects.names.find(total.seen)])
     return BlockPlan(tuple(plans), objects, people), seen
 
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data import Comparisons
+from nearer.data.coded import names_in
 from nearer.data.comparisons import INDEX_COLUMNS
 from nearer.data.messages import FileFormatError, answer_sentence, closest, counted, dropped_lines, listed, shown_cell
 from nearer.data.validate import check_objects, check_weights
@@ -269,9 +270,12 @@ def read_table(
     plans = [resolve(table, layout) for layout in layouts or (None,)]
     found = [decode(table, plan, table.read(plan.positions)) for plan in plans]
     dropped = dropped_by_all(table, found, plans)
-    if not any(len(one.names) for one in found):
+    names = [one.names for one in found if len(one.names)]
+    if not names:
         raise FileFormatError(f"{table.name}: {nothing_left(dropped)}")
-    objects = number_objects([one.names for one in found], table, plans[0].layout, labels, n_objects)
+    objects = number_objects(
+        names[0] if len(names) == 1 else names_in(names), table, plans[0].layout, labels, n_objects
+    )
     made = [Comparisons.from_parts(_numbered(one, objects).parts(objects)) for one in found if len(one.names)]
     if len({part.kind for part in made}) > 1:
         made = [part.replaced(index=part.quadruplets()) for part in made]
@@ -297,7 +301,7 @@ def read_table(
 def _numbered(decoded: Decoded, objects: Objects) -> Decoded:
     rows = decoded.asked.rows
     if decoded.names is not objects.names:
-        rows = np.append(objects.names.encode(decoded.names.as_column()), np.int32(-1))[rows]
+        rows = np.append(objects.names.find(decoded.names), np.int32(-1))[rows]
     return replace(decoded, asked=replace(decoded.asked, rows=objects.numbered(rows)))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.coded import UNKNOWN, Coded, Coding, Column, column_of, distinct
+from nearer.data.coded import UNKNOWN, Coded, Column, column_of, distinct, names_in
 from nearer.data.constructors import Asked, Parts, assemble
 from nearer.data.messages import FileFormatError, counted, first_of, listed, plain, shown, shown_cell
 from nearer.data.validate import INDEX_LIMIT, exact_below, is_number_text, is_whole, not_whole
@@ -29,7 +29,7 @@ _TRUTH = dict.fromkeys(("yes", "y", "true", "1", "1.0"), 1) | dict.fromkeys(("no
 
 @dataclass(frozen=True)
 class Objects:
-    names: Coding
+    names: Column
     numbers: np.ndarray  # the object of each name, int32 (len(names),)
     labels: np.ndarray | None  # (n_objects,); None: objects are called 0, 1, ..., n_objects - 1
     n_objects: int
@@ -48,7 +48,7 @@ class Decoded:
     """Rows that count, as questions about objects, which are codes of `names` or numbers of objects."""
 
     asked: Asked
-    names: Coding
+    names: Column
     n_rows: int  # of the table
     dropped: Dropped
     notes: list[str]
@@ -200,7 +200,7 @@ class _Rows:
     def _empty(self, *roles: str) -> np.ndarray:
         return np.logical_and.reduce([self.columns[role].empty() for role in roles])
 
-    def code_objects(self, objects: Objects | None) -> Coding:
+    def code_objects(self, objects: Objects | None) -> Column:
         """Code the cells that hold objects, int32 (n_rows, n_columns), -1 for an empty one; gives the names."""
         for role in self.form.objects:
             numbers = self.columns[role].cells
@@ -212,10 +212,10 @@ class _Rows:
                 if self._empty(role).any():
                     self.columns[role] = self.columns[role].spelled()
         columns = [self.columns[role] for role in self.form.objects]
-        names = Coding.of(columns) if objects is None else objects.names
+        names = names_in(columns) if objects is None else objects.names
         index = np.empty((len(self), len(columns)), np.int32)
         for place, column in enumerate(columns):
-            index[:, place] = names.encode(column)
+            index[:, place] = names.find(column)
         if objects is not None and index.size and index.min() < 0:
             strange = (index < 0) & ~np.stack([column.empty() for column in columns], axis=1)
             if strange.any():
@@ -228,16 +228,16 @@ class _Rows:
         self.held["index"] = index
         return names
 
-    def drop_unused(self, names: Coding) -> Coding:
+    def drop_unused(self, names: Column) -> Column:
         """Code the objects anew after rows were dropped: some names may no longer occur."""
         index = self.held["index"]
         used = distinct(index[index >= 0])
         place = np.full(len(names) + 1, -1, np.int32)
         place[used] = np.arange(len(used), dtype=np.int32)
         self.held["index"] = place[index]
-        return Coding(names.values.take(used))
+        return names_in([names.take(used)])
 
-    def read_choice(self, names: Coding) -> None:
+    def read_choice(self, names: Column) -> None:
         """Read which option was chosen, by position: of two, the nearer one."""
         role, form, index = self.form.answer, self.form, self.held["index"]
         if role is None:
@@ -252,7 +252,7 @@ class _Rows:
         called = _looked_up(answer, texts, titles or {"a": 0, "b": 1}, plain)
         named = np.full(len(index), -1)
         if form.options:
-            said = names.encode(answer)
+            said = names.find(answer)
             for place, option in reversed(list(enumerate(form.options))):
                 named[(index[:, form.objects.index(option)] == said) & (said >= 0)] = place
         # Only `answer` may name a column; near, far, odd and central name an object where they can.
@@ -387,14 +387,13 @@ def _looked_up(
 
 
 def number_objects(
-    names: Coding | Sequence[Coding],
+    names: Column,
     table: Table,
     layout: Layout,
     labels: np.ndarray | None = None,
     n_objects: int | None = None,
 ) -> Objects:
     """Number the objects: names in code point order, whole numbers by size, or as labels or `index_base` say."""
-    names = names if isinstance(names, Coding) else Coding.union(names)
     base, numbers = layout.index_base, _as_numbers(names)
     stored = numbers is not None and table.n_objects is not None and not (names.is_text and table.labels is not None)
     if base is None and (n_objects is not None or stored):
@@ -403,7 +402,7 @@ def number_objects(
         labels, n_objects = table.labels, table.n_objects if stored else None
     if base is not None:
         return _counted(names, numbers, table, base, labels, n_objects)
-    texts = names.names()
+    texts = np.array(names.spelled().texts(), dtype=str)
     if labels is not None:
         place = {label: at for at, label in enumerate(labels.tolist())}
         places = np.array([place.get(name, -1) for name in texts.tolist()], np.int32)
@@ -420,20 +419,20 @@ def number_objects(
     return Objects(names, np.argsort(order).astype(np.int32), None if is_count else texts[order], len(names))
 
 
-def _as_numbers(names: Coding) -> np.ndarray | None:
+def _as_numbers(names: Column) -> np.ndarray | None:
     """Names that are all whole numbers, 0 or more, as numbers; None for any other."""
     if not names.is_text:
-        return names.values if not len(names) or names.values[0] >= 0 else None
-    texts = names.names().tolist()
+        return names.cells if not len(names) or names.cells[0] >= 0 else None
+    texts = names.texts()
     return np.array(list(map(int, texts)), np.int64) if all(map(is_whole, texts)) else None
 
 
 def _counted(
-    names: Coding, numbers: np.ndarray | None, table: Table, base: int, labels: np.ndarray | None, n_objects: int | None
+    names: Column, numbers: np.ndarray | None, table: Table, base: int, labels: np.ndarray | None, n_objects: int | None
 ) -> Objects:
     """Objects that are numbers which count them, from `base` on."""
     if numbers is None:
-        such = next(name for name in names.names().tolist() if not is_whole(name))
+        such = next(name for name in names.spelled().texts() if not is_whole(name))
         raise FileFormatError(f"{table.name}: got {shown(such)}, expected object numbers counted from {base}")
     size = len(labels) if labels is not None else n_objects
     top = (INDEX_LIMIT if size is None else size) + base - 1
