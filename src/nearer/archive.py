@@ -17,6 +17,7 @@ import json
 import math
 import os
 import zipfile
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import IO, Any
 
@@ -77,8 +78,11 @@ def read_archive(file: IO[bytes], kind: str, version: int) -> tuple[dict[str, An
         raise FileFormatError(f"is not a readable archive ({error})") from error
 
 
-def as_json(value: Any, arrays: Arrays) -> Any:
-    """Nested dicts, lists, numbers and texts as JSON, exactly; arrays go to `arrays`. `from_json` undoes it."""
+def as_json(value: Any, arrays: Arrays, part: Callable[[Any], Any] | None = None) -> Any:
+    """Nested dicts, lists, numbers and texts as JSON, exactly; arrays go to `arrays`. `from_json` undoes it.
+
+    `part` turns any other value into a one-key object, and takes the key and its content to make it again.
+    """
     if isinstance(value, np.ndarray):
         name = f"array_{len(arrays)}"
         arrays[name] = little_endian(value)
@@ -88,21 +92,25 @@ def as_json(value: Any, arrays: Arrays) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": str(value)}  # JSON has no infinities and no NaN
     if isinstance(value, dict):
-        return {"dict": {str(key): as_json(item, arrays) for key, item in value.items()}}
+        return {"dict": {str(key): as_json(item, arrays, part) for key, item in value.items()}}
     if isinstance(value, (list, tuple)):
-        return [as_json(item, arrays) for item in value]
-    return value
+        return [as_json(item, arrays, part) for item in value]
+    return value if part is None or value is None or isinstance(value, (bool, int, float, str)) else part(value)
 
 
-def from_json(value: Any, arrays: Arrays) -> Any:
+def from_json(value: Any, arrays: Arrays, part: Callable[[str, Any], Any] | None = None) -> Any:
     if isinstance(value, list):
-        return [from_json(item, arrays) for item in value]
+        return [from_json(item, arrays, part) for item in value]
     if not isinstance(value, dict):
         return value
     ((kind, content),) = value.items()
     if kind == "array":
         return arrays[content]
-    return float(content) if kind == "float" else {key: from_json(item, arrays) for key, item in content.items()}
+    if kind == "float":
+        return float(content)
+    if part is not None and kind != "dict":
+        return part(kind, content)
+    return {key: from_json(item, arrays, part) for key, item in content.items()}
 
 
 def little_endian(array: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import math
 import os
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +107,7 @@ def read_model(path: Path) -> SavedModel:
         header, arrays = read_archive(file, _KIND, FORMAT)
     about, labels, comparisons = header["estimator"], arrays.get("labels"), None
     embedding, placed = arrays["embedding"], arrays["result_embedding"]
-    known, loss = np.isfinite(embedding).all(axis=1), _decode_value(about["loss"], arrays)
+    known, loss = np.isfinite(embedding).all(axis=1), _decode({"loss": about["loss"]}, arrays)["loss"]
     if about["comparisons"] is not None:
         comparisons = _decode_comparisons(about["comparisons"], labels, arrays)
     _require(
@@ -122,7 +122,7 @@ def read_model(path: Path) -> SavedModel:
     known_of = {name: kind(about[name]) for name, kind in _OF_RESULT.items()}
     result = Result(placed, float(from_json(about["objective"], arrays)), history=_decode_history(arrays), **known_of)
     return SavedModel(
-        about["class"], _decode_each(about["parameters"], arrays), embedding, labels, loss, result,
+        about["class"], _decode(about["parameters"], arrays), embedding, labels, loss, result,
         int(about["n_features_in"]), int(about["n_comparisons_at_start"]), _decode_reliability(arrays), comparisons,
         None if header["feature_map"] is None else _decode_feature_map(header["feature_map"], arrays),
     )  # fmt: skip
@@ -139,8 +139,8 @@ def _encode_estimator(
         arrays[f"history_{name}"] = np.array(column, dtype="<f8")  # NaN for None
     about: dict[str, Any] = {
         "class": type(estimator).__name__,
-        "parameters": _encode_each(parameters, arrays),
-        "loss": _encode_value("loss_", estimator.loss_, arrays),
+        "parameters": _encode(parameters, arrays),
+        **_encode({"loss": estimator.loss_}, arrays),
         "n_features_in": int(estimator.n_features_in_),
         "n_comparisons_at_start": int(estimator.n_comparisons_at_start_),
         "objective": as_json(float(estimator.objective_), arrays),
@@ -198,7 +198,7 @@ def _encode_feature_map(feature_map: FeatureMap, arrays: Arrays) -> dict[str, An
     found |= {"objects": feature_map.objects_, "names": getattr(feature_map, "feature_names_in_", None)}
     _put(arrays, "feature_", found)
     return {
-        "parameters": _encode_each(feature_map.get_params(deep=False), arrays),
+        "parameters": _encode(feature_map.get_params(deep=False), arrays),
         "gamma": feature_map.gamma_,
         "alpha": feature_map.alpha_,
         "one_column": feature_map.one_column_,
@@ -207,7 +207,7 @@ def _encode_feature_map(feature_map: FeatureMap, arrays: Arrays) -> dict[str, An
 
 def _decode_feature_map(about: dict[str, Any], arrays: Arrays) -> FeatureMap:
     """A fitted feature map, without the table of its cross-validation."""
-    feature_map = FeatureMap(**_decode_each(about["parameters"], arrays))
+    feature_map = FeatureMap(**_decode(about["parameters"], arrays))
     features, coefficients = arrays["features"], arrays["feature_coefficients"]
     offset, objects = arrays["feature_offset"], arrays["feature_objects"]
     _require(
@@ -236,46 +236,30 @@ def _put(arrays: Arrays, prefix: str, found: Mapping[str, np.ndarray | None]) ->
     arrays |= {f"{prefix}{name}": little_endian(array) for name, array in found.items() if array is not None}
 
 
-def _encode_each(values: Mapping[str, Any], arrays: Arrays, within: str = "") -> dict[str, Any]:
-    return {str(name): _encode_value(f"{within}{name}", value, arrays) for name, value in values.items()}
+def _encode(values: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
+    """Parameters as JSON: plain values, or one-key objects that say what they are."""
+
+    def part(value: Any) -> dict[str, Any]:
+        if isinstance(value, Loss) and value.name in LOSSES:
+            return {"loss": [value.name, _encode(asdict(value), arrays)]}
+        if _PARTS.get(type(value).__name__) is type(value):
+            return {"part": [type(value).__name__, _encode(value.get_params(deep=False), arrays)]}
+        raise ValueError(f"save: got {value!r}, which cannot be written to a file")
+
+    return {name: as_json(value, arrays, part) for name, value in values.items()}
 
 
-def _encode_value(name: str, value: Any, arrays: Arrays) -> Any:
-    """A parameter as JSON: a plain value, or a one-key object that says what it is."""
-    if value is None or isinstance(value, (bool, int, float, str, np.bool_, np.integer, np.floating)):
-        return as_json(value, arrays)
-    if isinstance(value, dict):
-        return {"dict": _encode_each(value, arrays, f"{name}.")}
-    if isinstance(value, Loss) and value.name in LOSSES:
-        own = {field.name: getattr(value, field.name) for field in fields(value)}
-        return {"loss": [value.name, _encode_each(own, arrays)]}
-    if _PARTS.get(type(value).__name__) is type(value):
-        return {"part": [type(value).__name__, _encode_each(value.get_params(deep=False), arrays, f"{name}.")]}
-    if isinstance(value, (np.ndarray, list, tuple)) and np.asarray(value).dtype.kind in "bif":
-        arrays[f"parameter_{name}"] = little_endian(np.asarray(value))
-        return {"array": f"parameter_{name}"}
-    raise ValueError(f"save: {name} is {value!r}, which cannot be written to a file")
+def _decode(values: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
+    def part(kind: str, content: Any) -> Any:
+        name, parts = content
+        if kind == "loss":
+            return get_loss(name, **_decode(parts, arrays))
+        if kind == "part" and name in _PARTS:
+            parts = {key: part for key, part in parts.items() if key not in _GONE.get(name, ())}
+            return _PARTS[name](**_decode(parts, arrays))
+        raise FileFormatError(f"holds a parameter of unknown kind {kind!r} {name!r}")
 
-
-def _decode_each(values: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
-    return {name: _decode_value(value, arrays) for name, value in values.items()}
-
-
-def _decode_value(value: Any, arrays: Arrays) -> Any:
-    if not isinstance(value, dict):
-        return value
-    ((kind, content),) = value.items()
-    if kind in ("float", "array"):
-        return from_json(value, arrays)
-    if kind == "dict":
-        return _decode_each(content, arrays)
-    name, parts = content
-    if kind == "loss":
-        return get_loss(name, **_decode_each(parts, arrays))
-    if kind == "part" and name in _PARTS:
-        parts = {key: part for key, part in parts.items() if key not in _GONE.get(name, ())}
-        return _PARTS[name](**_decode_each(parts, arrays))
-    raise FileFormatError(f"holds a parameter of unknown kind {kind!r} {name!r}")
+    return {name: from_json(value, arrays, part) for name, value in values.items()}
 
 
 def _decode_history(arrays: Arrays) -> History:
