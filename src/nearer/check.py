@@ -419,7 +419,7 @@ def unused_values(table: Table, layout: Layout) -> dict[str, np.ndarray]:
         # Read as if it said how a question was chosen, a column has its place among the answers.
         with contextlib.suppress(FileFormatError):
             plan = resolve(table, layout.updated(Layout(chosen_by=at + 1)))
-            values = decode(table, plan, table.read(plan.positions)).parts().answers.chosen_by
+            values = decode(table, plan).parts().answers.chosen_by
             if values is not None:
                 found[table.names[at]] = values.each().astype(str)
     return found

@@ -32,18 +32,13 @@ def test_materials_by_hand(tmp_path):
     assert data.n_answers == 12
 
 
-def test_genres_by_hand(tmp_path):
-    (tmp_path / "music_genres.csv").write_text("artist,genres\na,r&amp;b|soul\nb,\n")
-    assert datasets.load_music_genres(tmp_path) == {"a": ("r&b", "soul"), "b": ()}
-
-
 def test_folder_from_the_environment(tmp_path, monkeypatch):
     (tmp_path / "music.csv").write_text("anchor,near,far\nb,a,c\n")
     monkeypatch.setenv("NEARER_DATA", str(tmp_path))
     assert len(datasets.load_music()) == 1
 
 
-@pytest.mark.parametrize("load", [datasets.load_music, datasets.load_materials, datasets.load_music_genres])
+@pytest.mark.parametrize("load", [datasets.load_music, datasets.load_materials])
 def test_missing_folder_and_file(tmp_path, monkeypatch, load):
     monkeypatch.delenv("NEARER_DATA", raising=False)
     for folder in (None, tmp_path):
@@ -56,9 +51,6 @@ def test_missing_folder_and_file(tmp_path, monkeypatch, load):
 def test_real_music():
     data = datasets.load_music()
     assert (len(data), data.n_objects, int(data.answers.is_check().sum())) == (9_090, 400, 17)
-    genres = datasets.load_music_genres()
-    assert set(data.labels) <= set(genres)
-    assert not any("&amp;" in genre for row in genres.values() for genre in row)
 
 
 @real

@@ -46,21 +46,20 @@ class Column:
         if not self.is_text:
             marked = np.isin(self.cells, [float(code) for code in missing if is_number_text(code)])
             return Column(np.where(marked, np.nan, self.cells)) if marked.any() else self
-        import pyarrow as pa
-        import pyarrow.compute as pc
+        marked = self.is_among(missing)
+        return Column(np.where(marked, np.int32(-1), self.cells), self.values) if marked.any() else self
 
-        held = _mask(pc.is_in(pc.utf8_trim_whitespace(self.values), value_set=pa.array(missing, pa.string())))
-        kept = np.append(np.where(held, np.int32(-1), np.arange(len(held), dtype=np.int32)), np.int32(-1))
-        return Column(kept[self.cells], self.values) if held.any() else self
-
-    def is_among(self, texts: Sequence[str]) -> np.ndarray:
-        """Mark the cells that hold one of some texts, in whatever case."""
+    def is_among(self, texts: Sequence[str], any_case: bool = False) -> np.ndarray:
+        """Mark the cells that hold one of some texts, with or without blanks around it."""
         if not self.is_text:
             return np.zeros(len(self), bool)
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        held = _mask(pc.is_in(pc.utf8_lower(self.values), value_set=pa.array([text.lower() for text in texts])))
+        values = pc.utf8_trim_whitespace(self.values)
+        if any_case:
+            values, texts = pc.utf8_lower(values), [text.lower() for text in texts]
+        held = _mask(pc.is_in(values, value_set=pa.array(texts, pa.string())))
         return np.append(held, False)[self.cells] if held.any() else np.zeros(len(self), bool)
 
     def filled(self, text: str) -> Column:

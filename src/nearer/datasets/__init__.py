@@ -13,10 +13,9 @@ from nearer.datasets.load import (
     load_letters,
     load_materials,
     load_music,
-    load_music_genres,
 )
 
 __all__ = [
     "DistanceData", "FeatureData", "PictureData", "SyntheticData", "load_cars", "load_digits", "load_eurodist",
-    "load_letters", "load_materials", "load_music", "load_music_genres", "make_comparisons", "make_points",
+    "load_letters", "load_materials", "load_music", "make_comparisons", "make_points",
 ]  # fmt: skip

@@ -7,7 +7,6 @@ NEARER_DATA.
 from __future__ import annotations
 
 import csv
-import html
 import io
 import os
 from dataclasses import dataclass
@@ -116,22 +115,6 @@ def load_materials(folder: PathLike | None = None) -> Comparisons:
         environment variable NEARER_DATA.
     """
     return read_comparisons(_file(folder, "material_train_votes.csv")).comparisons
-
-
-def load_music_genres(folder: PathLike | None = None) -> dict[str, tuple[str, ...]]:
-    """Genres of the artists of `load_music`, most typical first; () where none is known.
-
-    It may name artists that were never compared.
-
-    Parameters
-    ----------
-    folder : path, optional
-        Holds `music_genres.csv` with the columns artist, genres (separated by "|"); default: the environment variable
-        NEARER_DATA.
-    """
-    with _file(folder, "music_genres.csv").open(encoding="utf-8", newline="") as stream:
-        rows = [(row["artist"], row["genres"].split("|")) for row in csv.DictReader(stream)]
-    return {artist: tuple(html.unescape(genre) for genre in genres if genre) for artist, genres in rows}
 
 
 def _file(folder: PathLike | None, name: str) -> Path:

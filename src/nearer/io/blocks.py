@@ -64,7 +64,7 @@ def plan_blocks(first: Table, layout: Any = None) -> list[Plan]:
 
 
 def count_block(table: Table, plans: Sequence[Plan]) -> Counts:
-    found = [decode(table, plan, table.read(plan.positions)) for plan in plans]
+    found = [decode(table, plan) for plan in plans]
     rows_left_out = Counts(dropped=dropped_by_all(table, found, plans))
     return reduce(Counts.join, map(_counts, found, plans), rows_left_out)
 
@@ -101,7 +101,7 @@ class BlockPlan:
     people: np.ndarray | None = None  # names of all who answered
 
     def comparisons(self, table: Table) -> Comparisons | None:
-        read = (decode(table, plan, table.read(plan.positions), self.objects) for plan in self.plans)
+        read = (decode(table, plan, self.objects.names) for plan in self.plans)
         made = [Comparisons.from_parts(one.parts(self.objects)) for one in read]
         made = [part.replaced(dropped={}) for part in made if n_counting(part)]
         if not made:

@@ -29,7 +29,7 @@ from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.frames import as_table, is_table
 from nearer.io.text import COMPRESSED, open_bytes
 from nearer.registry import FORMATS
-from nearer.tables.decode import Decoded, Dropped, Objects, decode, join_dropped, number_objects, unused_columns
+from nearer.tables.decode import Decoded, Dropped, decode, join_dropped, number_objects, unused_columns
 from nearer.tables.layout import Layout, load_layouts
 from nearer.tables.resolve import Plan, resolve
 from nearer.tables.table import Table
@@ -268,7 +268,7 @@ def read_table(
     table: Table, layouts: Sequence[Layout] = (), labels: Any = None, n_objects: int | None = None, name: str = ""
 ) -> ReadResult:
     plans = [resolve(table, layout) for layout in layouts or (None,)]
-    found = [decode(table, plan, table.read(plan.positions)) for plan in plans]
+    found = [decode(table, plan) for plan in plans]
     dropped = dropped_by_all(table, found, plans)
     names = [one.names for one in found if len(one.names)]
     if not names:
@@ -276,7 +276,7 @@ def read_table(
     objects = number_objects(
         names[0] if len(names) == 1 else names_in(names), table, plans[0].layout, labels, n_objects
     )
-    made = [Comparisons.from_parts(_numbered(one, objects).parts(objects)) for one in found if len(one.names)]
+    made = [Comparisons.from_parts(one.parts(objects)) for one in found if len(one.names)]
     if len({part.kind for part in made}) > 1:
         made = [part.replaced(index=part.quadruplets()) for part in made]
     comparisons = made[0] if len(made) == 1 else Comparisons.concat(made)
@@ -296,13 +296,6 @@ def read_table(
         found[0].n_rows, dropped, tuple(unused), (*table.notes, *(note for one in found for note in one.notes)),
     )  # fmt: skip
     return replace(result, understood=_understood(result, name or Path(table.name).name))
-
-
-def _numbered(decoded: Decoded, objects: Objects) -> Decoded:
-    rows = decoded.asked.rows
-    if decoded.names is not objects.names:
-        rows = np.append(objects.names.find(decoded.names), np.int32(-1))[rows]
-    return replace(decoded, asked=replace(decoded.asked, rows=objects.numbered(rows)))
 
 
 def dropped_by_all(table: Table, found: Sequence[Decoded], plans: Sequence[Plan]) -> Dropped:

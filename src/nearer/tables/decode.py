@@ -45,7 +45,7 @@ class Objects:
 
 @dataclass
 class Decoded:
-    """Rows that count, as questions about objects, which are codes of `names` or numbers of objects."""
+    """Rows that count, as questions about `names`."""
 
     asked: Asked
     names: Column
@@ -54,8 +54,14 @@ class Decoded:
     notes: list[str]
 
     def parts(self, objects: Objects | None = None) -> Parts:
-        n_objects, labels = (len(self.names), None) if objects is None else (objects.n_objects, objects.labels)
-        return assemble(replace(self.asked, n_objects=n_objects, labels=labels))
+        """The comparisons, of objects or of names."""
+        if objects is None:
+            return assemble(replace(self.asked, n_objects=len(self.names)))
+        rows = self.asked.rows
+        if self.names is not objects.names:
+            rows = np.append(objects.names.find(self.names), np.int32(-1))[rows]
+        rows = objects.numbered(rows)
+        return assemble(replace(self.asked, rows=rows, n_objects=objects.n_objects, labels=objects.labels))
 
 
 def join_dropped(one: Dropped, other: Dropped) -> Dropped:
@@ -80,13 +86,13 @@ def columns_of(table: Table, positions: Sequence[int], cells: Sequence[Any]) -> 
     return found
 
 
-def decode(table: Table, plan: Plan, cells: Sequence[Any], objects: Objects | None = None) -> Decoded:
-    """Turn cells of a table, or of one block of it, into questions about `objects`, or about the names that occur."""
-    rows, form = _Rows(table, plan, columns_of(table, plan.positions, cells)), plan.form
+def decode(table: Table, plan: Plan, known: Column | None = None) -> Decoded:
+    """Turn a table, or one block of it, into questions about the names that occur, which are `known` for a block."""
+    rows, form = _Rows(table, plan), plan.form
     rows.select()
     rows.leave_out_empty()
     rows.read_details()
-    names = rows.code_objects(objects)
+    names = rows.code_objects(known)
     n_coded = len(rows)
     rows.read_choice(names)
     if form.kind == "rankings":
@@ -96,20 +102,19 @@ def decode(table: Table, plan: Plan, cells: Sequence[Any], objects: Objects | No
             rows.read_numbers(role)
     if "answer_number" in rows.columns:
         rows.read_own()
-    if objects is None and len(rows) < n_coded:
+    if known is None and len(rows) < n_coded:
         names = rows.drop_unused(names)
     rows.check_second_coding()
     held, index = rows.held, rows.held.pop("index")
     if form.kind == "votes":
         held["votes"] = np.stack([held.pop(role) for role in form.said], axis=1)
-    asked = Asked(form.asked, index if objects is None else objects.numbered(index), rows.details, **held)
-    return Decoded(asked, names, rows.n_rows, rows.dropped, rows.notes)
+    return Decoded(Asked(form.asked, index, rows.details, **held), names, rows.n_rows, rows.dropped, rows.notes)
 
 
 class _Rows:
-    def __init__(self, table: Table, plan: Plan, cells: Sequence[Column]) -> None:
+    def __init__(self, table: Table, plan: Plan) -> None:
         self.table, self.plan, self.layout, self.form = table, plan, plan.layout, plan.form
-        read = dict(zip(plan.positions, cells))
+        read = dict(zip(plan.positions, columns_of(table, plan.positions, table.read(plan.positions))))
         self.columns: dict[Any, Column] = {role: read[at].without(plan.layout.missing) for role, at in plan.at.items()}
         self.columns |= {("also", role): read[position] for role, position in plan.also.items()}
         self.columns |= {("where", position): read[position] for position in plan.where}
@@ -165,8 +170,8 @@ class _Rows:
         named, repeated = np.ones(len(self), bool), np.ones(len(self), bool)
         for role, title in titles.items():
             if named.any():
-                named &= self.columns[role].is_among([*titles.values()])
-                repeated &= self.columns[role].is_among([title])
+                named &= self.columns[role].is_among([*titles.values()], any_case=True)
+                repeated &= self.columns[role].is_among([title], any_case=True)
         if (named & ~repeated).any():
             why = "got names of columns in another order, expected an answer; give each table a file of its own"
             raise FileFormatError(f"{self.table.name}, {self.place(int(np.argmax(named & ~repeated)))}: {why}")
@@ -187,8 +192,7 @@ class _Rows:
         if form.answer is not None:
             answer = self.columns[form.answer].spelled()
             skipped = {cell: 0 for cell, option in self.layout.answers.items() if option == SKIP}
-            is_skipped = _looked_up(answer, answer.texts(), skipped, str.strip) == 0
-            self.leave_out(is_skipped | self._empty(form.answer), "no answer")
+            self.leave_out((_looked_up(answer, skipped) == 0) | self._empty(form.answer), "no answer")
         elif form.kind == "votes":
             self.leave_out(self._empty(*form.said), "no answer")
         for role in gaps:
@@ -200,7 +204,7 @@ class _Rows:
     def _empty(self, *roles: str) -> np.ndarray:
         return np.logical_and.reduce([self.columns[role].empty() for role in roles])
 
-    def code_objects(self, objects: Objects | None) -> Column:
+    def code_objects(self, known: Column | None) -> Column:
         """Code the cells that hold objects, int32 (n_rows, n_columns), -1 for an empty one; gives the names."""
         for role in self.form.objects:
             numbers = self.columns[role].cells
@@ -212,11 +216,11 @@ class _Rows:
                 if self._empty(role).any():
                     self.columns[role] = self.columns[role].spelled()
         columns = [self.columns[role] for role in self.form.objects]
-        names = names_in(columns) if objects is None else objects.names
+        names = names_in(columns) if known is None else known
         index = np.empty((len(self), len(columns)), np.int32)
         for place, column in enumerate(columns):
             index[:, place] = names.find(column)
-        if objects is not None and index.size and index.min() < 0:
+        if known is not None and index.size and index.min() < 0:
             strange = (index < 0) & ~np.stack([column.empty() for column in columns], axis=1)
             if strange.any():
                 row = int(np.argmax(strange.any(axis=1)))
@@ -245,11 +249,10 @@ class _Rows:
                 self.held["choice"] = np.full(len(index), 2)
             return
         answer = self.columns[role].spelled()
-        texts = [text.strip() for text in answer.texts()]
         codes = {code: "abc".index(option) for code, option in self.layout.answers.items() if option in "abc"}
-        coded = _looked_up(answer, texts, codes)
+        coded = _looked_up(answer, codes)
         titles = {self.plan.called[option]: place for place, option in enumerate(form.options)}
-        called = _looked_up(answer, texts, titles or {"a": 0, "b": 1}, plain)
+        called = _looked_up(answer, titles or {"a": 0, "b": 1}, plain)
         named = np.full(len(index), -1)
         if form.options:
             said = names.find(answer)
@@ -366,7 +369,7 @@ class _Rows:
     def _look_up(self, role: str, words: Mapping[str, int], expected: str) -> None:
         """Read cells that are one of some words, -1 for an empty one."""
         column = self.columns[role].spelled()
-        values = _looked_up(column, [text.strip().casefold() for text in column.texts()], words)
+        values = _looked_up(column, words, str.casefold)
         self.details[role] = values.astype(np.int8)
         self.bad((values < 0) & ~column.empty(), role, f"not understood in {role}", expected)
 
@@ -380,10 +383,8 @@ class _Rows:
             self.details["votes"] = self.columns["votes"].as_numbers()[0]
 
 
-def _looked_up(
-    column: Column, texts: list[str], words: Mapping[str, int], key: Callable[[str], str] = str
-) -> np.ndarray:
-    return np.array([*(words.get(key(text), -1) for text in texts), -1])[column.cells]
+def _looked_up(column: Column, words: Mapping[str, int], key: Callable[[str], str] = str) -> np.ndarray:
+    return np.array([*(words.get(key(text.strip()), -1) for text in column.texts()), -1])[column.cells]
 
 
 def number_objects(

@@ -69,7 +69,7 @@ def _codes(table: Table, plan: Plan) -> Layout:
     cells = [list(column) for column in zip(*table.head(_SAMPLE))]
     sample = MemoryTable(table.name, table.form, table.names, columns=cells)
     try:
-        decode(sample, plan, sample.read(plan.positions))
+        decode(sample, plan)
     except Refusal as error:
         return error.remedies[0]
     except FileFormatError:
