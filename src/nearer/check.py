@@ -258,12 +258,9 @@ def _too_few(
     asked: list[np.ndarray], answered: np.ndarray, seen: np.ndarray, names: np.ndarray, n_components: int
 ) -> dict[str | int, int]:
     """Objects in fewer than `n_components` + 1 distinct questions, with the number of questions."""
-    count = np.zeros(len(seen), dtype=np.int64)
-    for place, column in enumerate(asked):
-        new = answered.copy()  # an object that occurs twice in a question counts once
-        for earlier in asked[:place]:
-            new &= column != earlier
-        count += np.bincount(column[new], minlength=len(seen))
+    questions = np.flatnonzero(answered)
+    named = np.concatenate([questions * len(seen) + column[questions] for column in asked])
+    count = np.bincount(distinct(named) % len(seen), minlength=len(seen))  # an object twice in a question counts once
     few = np.flatnonzero(seen & (count < n_components + 1))
     few = few[np.argsort(count[few], kind="stable")]
     return dict(zip(names[few].tolist(), count[few].tolist()))

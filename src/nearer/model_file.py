@@ -11,7 +11,7 @@ import math
 import os
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from nearer.registry import KINDS, LOSSES, SOLVERS
 from nearer.solvers import History, HistoryRow, Result
 from nearer.warning_types import ReproducibilityWarning
 
-__all__ = ["FORMAT", "SavedModel", "read_model", "reading", "save_model"]
+__all__ = ["FORMAT", "read_model", "reading", "save_model"]
 
 FORMAT = 2
 _KIND = "model"
@@ -43,23 +43,6 @@ _STEP_SIZES = ("BB", "Constant", "Decaying", "SBB")
 _PARTS = {name: getattr(_solvers, name) for name in (*_STEP_SIZES, *(one.class_name for one in SOLVERS.values()))}
 # Parameters of older versions that change nothing in a fitted map.
 _GONE = {"SVRG": ("first_snapshot", "warm_up"), "Auto": ("step", "growth", "batch_tol", "memory")}
-
-
-@dataclass
-class SavedModel:
-    """What a model file holds of a fitted estimator."""
-
-    class_name: str
-    parameters: dict[str, Any]
-    embedding: np.ndarray
-    labels: np.ndarray | None
-    loss: Loss
-    result: Result
-    n_features_in: int
-    n_comparisons_at_start: int
-    reliability: Reliability | None
-    comparisons: Comparisons | None
-    feature_map: FeatureMap | None
 
 
 def save_model(
@@ -101,31 +84,35 @@ def reading(path: Path) -> Iterator[None]:
         raise FileFormatError(f"{path}: is not a complete model of format {FORMAT} ({reason})") from error
 
 
-def read_model(path: Path) -> SavedModel:
-    """Read a file that `save_model` wrote; errors are those that `reading` expects."""
+def read_model(path: Path) -> tuple[str, dict[str, Any], tuple, tuple, dict[str, Any]]:
+    """Read a file that `save_model` wrote; errors are those that `reading` expects.
+
+    Gives the class, its parameters, what makes the map and the result, and other attributes of the fitted estimator.
+    """
     with path.open("rb") as file:
         header, arrays = read_archive(file, _KIND, FORMAT)
-    about, labels, comparisons = header["estimator"], arrays.get("labels"), None
+    about, labels = header["estimator"], arrays.get("labels")
     embedding, placed = arrays["embedding"], arrays["result_embedding"]
     known, loss = np.isfinite(embedding).all(axis=1), _decode({"loss": about["loss"]}, arrays)["loss"]
+    fitted: dict[str, Any] = {"n_comparisons_at_start_": int(about["n_comparisons_at_start"])}
+    fitted["reliability_"] = _decode_reliability(arrays)
     if about["comparisons"] is not None:
-        comparisons = _decode_comparisons(about["comparisons"], labels, arrays)
+        fitted["comparisons_"] = _decode_comparisons(about["comparisons"], labels, arrays)
+        _require(fitted["comparisons_"].n_objects == len(embedding), "the comparisons are over other objects")
+    if header["feature_map"] is not None:
+        fitted["feature_map_"] = _decode_feature_map(header["feature_map"], arrays)
     _require(
         isinstance(loss, Loss)
         and embedding.ndim == 2 and embedding.dtype == np.float64
         and bool((np.isnan(embedding).all(axis=1) | known).all())
         and placed.shape == (int(known.sum()), embedding.shape[1])
-        and (labels is None or labels.shape == (len(embedding),))
-        and (comparisons is None or comparisons.n_objects == len(embedding)),
+        and (labels is None or labels.shape == (len(embedding),)),
         "the loss is missing, or the parts of the map do not match each other",
     )  # fmt: skip
     known_of = {name: kind(about[name]) for name, kind in _OF_RESULT.items()}
     result = Result(placed, float(from_json(about["objective"], arrays)), history=_decode_history(arrays), **known_of)
-    return SavedModel(
-        about["class"], _decode(about["parameters"], arrays), embedding, labels, loss, result,
-        int(about["n_features_in"]), int(about["n_comparisons_at_start"]), _decode_reliability(arrays), comparisons,
-        None if header["feature_map"] is None else _decode_feature_map(header["feature_map"], arrays),
-    )  # fmt: skip
+    parameters = _decode(about["parameters"], arrays)
+    return about["class"], parameters, (embedding, labels, loss), (result, int(about["n_features_in"])), fitted
 
 
 def _encode_estimator(

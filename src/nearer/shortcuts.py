@@ -91,19 +91,13 @@ def load(path: str | os.PathLike[str]) -> OrdinalEmbedding:
     refuse_irregular(path)
     classes = {one.__name__: one for one in (OrdinalEmbedding, CKL, GNMDS, SOE, STE, TSTE)}
     with reading(path):
-        saved = read_model(path)
-        if saved.class_name not in classes:
-            raise FileFormatError(f"holds a {saved.class_name!r}, expected one of {', '.join(classes)}")
-        parameters = saved.parameters
-        if saved.class_name != "OrdinalEmbedding":
+        name, parameters, of_map, of_result, fitted = read_model(path)
+        if name not in classes:
+            raise FileFormatError(f"holds a {name!r}, expected one of {', '.join(classes)}")
+        if name != "OrdinalEmbedding":
             parameters |= parameters.pop("loss_params", None) or {}  # version 0.1.0 had them apart for every class
-        estimator = classes[saved.class_name](**parameters)
-        set_map(estimator, saved.embedding, saved.labels, saved.loss)
-        set_result(estimator, saved.result, saved.n_features_in)
-    estimator.n_comparisons_at_start_ = saved.n_comparisons_at_start
-    estimator.reliability_ = saved.reliability
-    if saved.comparisons is not None:
-        estimator.comparisons_ = saved.comparisons
-    if saved.feature_map is not None:
-        estimator.feature_map_ = saved.feature_map
+        estimator = classes[name](**parameters)
+        set_map(estimator, *of_map)
+        set_result(estimator, *of_result)
+    estimator.__dict__.update(fitted)
     return estimator

@@ -351,8 +351,7 @@ class Comparisons(Parts):
         """
         first, member = splits.group(splits.same_statement(self.index), self.n_objects)
         weights = np.bincount(member, self.weights).astype(np.float64)
-        share = self.votes if self.answer is None else self.votes / np.bincount(self.answer)[self.answer]
-        votes = np.bincount(member, share)
+        votes = np.bincount(member, splits.shares_of_answers(self))
         answers = Answers(self.kind, len(first), votes=votes)
         return self.replaced(index=self.index[first], weights=weights, answers=answers, answer=None)
 

@@ -50,7 +50,7 @@ class RowGroups(Table):
         names = [self.names[position] for position in positions]
         with _open_file(self.name, self.texts) as file:
             data = file.read_row_groups(list(self.row_groups), columns=names, use_threads=use_threads)
-            return _columns(data, names)
+            return [data.column(name) for name in names]
 
     def head(self, n_rows: int) -> list[list[str]]:
         tables = self.batches(n_rows, range(len(self.names)))
@@ -61,14 +61,9 @@ class RowGroups(Table):
         table = MemoryTable(self.name, self.form, self.names, self.labels, self.n_objects, first_row=self.first_row)
         with _open_file(self.name, self.texts) as file:
             for batch in file.iter_batches(batch_size=size, row_groups=list(self.row_groups), columns=names):
-                columns = dict(zip(positions, _columns(batch, names)))
+                columns = {position: batch.column(name) for position, name in zip(positions, names)}
                 yield replace(table, columns=[columns.get(position) for position in range(len(self.names))])
                 table.first_row += batch.num_rows
-
-
-def _columns(data: Any, names: Sequence[str]) -> list[Any]:
-    data.validate(full=True)  # text that is not UTF-8 would fail later, anywhere
-    return [data.column(name) for name in names]
 
 
 @dataclass
