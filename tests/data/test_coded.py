@@ -79,16 +79,6 @@ def test_text_read_as_numbers():
     assert text("1,5", "2").as_numbers(decimal_comma=True)[0].tolist() == [1.5, 2]
 
 
-def test_names_are_sorted_numbers_by_size_texts_by_code_point():
-    assert names_in([column_of([10, 9]), column_of([200.0])]).cells.tolist() == [9, 10, 200]
-    assert names_in([text("b", "B"), text("a", "é", "10", "9")]).texts() == ["10", "9", "B", "a", "b", "é"]
-    beside = names_in([column_of([10, 9]), text("a", "9")])
-    assert beside.texts() == ["10", "9", "a"]
-    assert beside.find(column_of([9, 10, 8])).tolist() == [1, 0, -1]
-    unused = pd.Series(pd.Categorical(["a", "c"], categories=["a", "b", "c"]))
-    assert names_in([column_of(unused)]).texts() == ["a", "c"]
-
-
 @pytest.mark.parametrize("numbers", [[-3, 0, 7], [5, 6, 7], [0, 1, 2], [-(2**62), 0, 2**62]])
 def test_codes_are_places_and_strangers_have_none(numbers):
     coding = names_in([column_of(numbers)])

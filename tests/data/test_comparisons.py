@@ -118,16 +118,7 @@ def test_aggregate_matches_a_dictionary(width, top):
     keys = [tuple(r) if width == 3 else (*sorted(r[:2]), *sorted(r[2:])) for r in merged.index.tolist()]
     assert keys == sorted(expected)
     assert dict(zip(keys, merged.weights.tolist())) == expected
-
-
-def test_split_stays_over_all_objects(cmp):
-    train, test = cmp.split(0.25, random_state=0)
-    assert (len(train), len(test)) == (3, 1)
-    assert train.n_objects == test.n_objects == 5
-    assert test.labels.tolist() == list("abcde")
-    again = cmp.split(0.25, random_state=0)
-    assert (train, test) == again
-    assert len(cmp.split(3)[1]) == 3
+    assert merged.aggregate() == merged
 
 
 def test_folds_keep_groups_together_and_even():
@@ -209,30 +200,6 @@ def comparisons(draw, min_rows=1):
     return Comparisons(rows, n_objects=n_objects, weights=weights, participants=np.arange(len(rows)))
 
 
-def _total(cmp):
-    return float(len(cmp)) if cmp.weights is None else cmp.weights.sum()
-
-
-@given(comparisons())
-def test_aggregate_keeps_the_total_weight_and_happens_once(cmp):
-    merged = cmp.aggregate()
-    assert np.isclose(_total(merged), _total(cmp), rtol=1e-12)
-    assert np.isclose(merged.n_answers, cmp.n_answers, rtol=1e-12)
-    assert merged.aggregate() == merged
-    assert (merged.seen == cmp.seen).all()
-
-
-@given(comparisons(), st.randoms(use_true_random=False))
-def test_aggregate_does_not_depend_on_the_order_of_rows(cmp, random):
-    order = list(range(len(cmp)))
-    random.shuffle(order)
-    first, second = cmp.aggregate(), cmp[order].aggregate()
-    assert len(first) == len(second)
-    assert np.allclose(first.weights, second.weights, rtol=1e-12)
-    if cmp.kind == "triplets":
-        assert (first.index == second.index).all()
-
-
 @given(comparisons(min_rows=4), st.integers(0, 2**32), st.floats(0.3, 0.7))
 def test_split_is_a_partition(cmp, seed, size):
     for groups in (None, "rows"):
@@ -242,6 +209,8 @@ def test_split_is_a_partition(cmp, seed, size):
         assert train.concat(test) == cmp[order]
         assert train.n_objects == test.n_objects == cmp.n_objects
     assert len(test) == round(size * len(cmp))
+    assert len(cmp.split(3, random_state=seed)[1]) == 3
+    assert (train, test) == cmp.split(size, random_state=seed, groups="rows")
 
 
 @given(comparisons(min_rows=5), st.integers(2, 5), st.integers(0, 2**32))

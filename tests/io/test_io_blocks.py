@@ -16,7 +16,6 @@ from nearer.warning_types import InputWarning
 
 RNG = np.random.default_rng(0)
 T = np.array([RNG.permutation(40)[:3] for _ in range(1000)])
-Q = np.array([RNG.permutation(40)[:4] for _ in range(1000)])
 KINDS = ["npy", "fortran", "parquet", "folder", "nearer"]
 
 
@@ -67,13 +66,6 @@ def test_shuffled_blocks_hold_every_row_once(tmp_path, kind):
     if kind != "nearer":  # which has a single row group
         assert one != other
         assert one != Comparisons.from_triplets(T)
-
-
-def test_quadruplets(tmp_path):
-    np.save(tmp_path / "q.npy", Q.astype(np.uint16))
-    source = open_blocks(tmp_path / "q.npy")
-    assert source.n_columns == 4
-    assert Comparisons.concat(list(source.blocks(64))) == Comparisons.from_quadruplets(Q)
 
 
 SETS = np.array([RNG.permutation(12)[:3] for _ in range(200)])
