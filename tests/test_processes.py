@@ -53,7 +53,7 @@ def test_a_second_process_compiles_nothing(tmp_path, monkeypatch):
 # One after the other in one process: what may not be loaded yet, after each.
 STEPS = {
     "import nearer": ["numpy", "scipy", "sklearn", "numba"],
-    "import nearer.io": ["pyarrow", "scipy.io", "pandas", "sklearn"],
+    "import nearer.io": ["scipy.io", "pandas", "sklearn"],
     "import nearer.metrics, nearer.datasets": ["pandas", "sklearn"],
     "from nearer import OrdinalEmbedding": [],
     "from nearer import Comparisons, OrdinalEmbedding; import nearer.solvers, nearer.metrics": [],

@@ -11,6 +11,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as types
 
 from nearer.data.messages import first_of, shown
 from nearer.data.validate import NUMBER, frozen, is_number_text, is_whole, not_whole
@@ -53,9 +56,6 @@ class Column:
         """Mark the cells that hold one of some texts, with or without blanks around it."""
         if not self.is_text:
             return np.zeros(len(self), bool)
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         values = pc.utf8_trim_whitespace(self.values)
         if any_case:
             values, texts = pc.utf8_lower(values), [text.lower() for text in texts]
@@ -64,8 +64,6 @@ class Column:
 
     def filled(self, text: str) -> Column:
         """A copy as text, with a text in the empty cells."""
-        import pyarrow as pa
-
         column = self.spelled()
         values = pa.array([*column.texts(), text], pa.string())
         return Column(np.where(column.cells < 0, np.int32(len(values) - 1), column.cells), values)
@@ -84,8 +82,6 @@ class Column:
 
     def used(self) -> Any:
         """The distinct texts that occur, which may be fewer than there are values; numbers are spelled out."""
-        import pyarrow as pa
-
         column = self.spelled()
         used = np.zeros(len(column.values) + 1, dtype=bool)
         used[column.cells[: 1 << 17]] = True  # usually that is all
@@ -97,8 +93,6 @@ class Column:
         """Turn numbers into text: whole numbers without a decimal point."""
         if self.is_text:
             return self
-        import pyarrow as pa
-
         filled, cells = ~self.empty(), np.full(len(self), -1, np.int32)
         numbers, cells[filled] = np.unique(self.cells[filled], return_inverse=True)
         return Column(cells, pa.array(map(_spell, numbers.tolist()), pa.string()))
@@ -109,9 +103,6 @@ class Column:
             if self.cells.dtype.kind == "b":  # as the texts true and false in a file
                 return np.full(len(self), np.nan), np.ones(len(self), bool)
             return self.cells.astype(np.float64), np.zeros(len(self), bool)
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         stripped = pc.utf8_trim_whitespace(self.values)
         if decimal_comma:
             stripped = pc.replace_substring(stripped, ",", ".")
@@ -127,8 +118,6 @@ class Column:
             return self._places(whole_numbers(column))
         column = column.spelled()
         if self.is_text:
-            import pyarrow.compute as pc
-
             places = pc.index_in(column.values, value_set=self.values).fill_null(-1).to_numpy().astype(np.int32)
         else:
             numbers = np.array([int(text) if is_whole(text) else -1 for text in column.texts()], np.int64)
@@ -169,10 +158,6 @@ def _spell(number: Any) -> str:
 
 def column_from_arrow(data: Any) -> Column:
     """Make a column of a pyarrow (Chunked)Array; TypeError for a type without cells, ArrowInvalid for broken UTF-8."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.types as types
-
     chunked = data if isinstance(data, pa.ChunkedArray) else pa.chunked_array([data])
     if types.is_dictionary(chunked.type) and not is_text(chunked.type):
         with contextlib.suppress(pa.ArrowNotImplementedError):  # categories that are intervals, say, refused below
@@ -195,17 +180,12 @@ def column_from_arrow(data: Any) -> Column:
 
 
 def is_text(kind: Any) -> bool:
-    import pyarrow.types as types
-
     kind = kind.value_type if types.is_dictionary(kind) else kind
     return types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
 
 
 def _text_column(chunked: Any) -> Column:
     """Encode chunks of text, in Unicode NFC: one name is one name however its accents are written; blank is empty."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     coded = pa.types.is_dictionary(chunked.type)
     if not coded or any(chunk.dictionary.null_count for chunk in chunked.chunks):  # an empty cell may have a code
         chunked = chunked.cast(pa.string()).dictionary_encode()
@@ -221,8 +201,6 @@ def _text_column(chunked: Any) -> Column:
 
 def column_of(cells: Any) -> Column:
     """Make a column of an array, a pandas or polars column or a list; TypeError for neither text nor numbers."""
-    import pyarrow as pa
-
     no_cells = isinstance(cells, (str, bytes, set, frozenset, Mapping))  # letters, or cells in no order
     if no_cells or not hasattr(cells, "__iter__"):
         raise TypeError(f"got {shown(cells)} ({type(cells).__name__}), expected a list or an array of cells")
@@ -252,9 +230,6 @@ def _as_text(cell: Any, row: int) -> str | None:
 def names_in(columns: Sequence[Column]) -> Column:
     """Each name in some columns without empty cells, sorted: numbers by size, beside text texts by code point."""
     if any(column.is_text for column in columns):
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         texts = pc.unique(pa.chunked_array([column.used() for column in columns], pa.string()))
         return Column(np.arange(len(texts), dtype=np.int32), texts.take(pc.sort_indices(texts)))
     numbers = [whole_numbers(column) for column in columns if len(column)]

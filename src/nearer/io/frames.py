@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from nearer.data.messages import FileFormatError, shown
 from nearer.tables.table import MemoryTable, Table
@@ -47,8 +48,6 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
         columns += [X.index.get_level_values(level).to_series().reset_index(drop=True) for level in levels]
         return [*X.columns, *(X.index.names[level] for level in levels)], columns
     if not hasattr(X, "column_names") and hasattr(X, "__arrow_c_stream__"):
-        import pyarrow as pa
-
         X = pa.RecordBatchReader.from_stream(X).read_all()
     if hasattr(X, "column_names"):
         return X.column_names, [X.column(position) for position in range(len(X.column_names))]

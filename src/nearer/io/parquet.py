@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from nearer.data.coded import is_text
 from nearer.data.messages import FileFormatError, counted, listed
@@ -76,8 +78,6 @@ class ParquetTable(Table):
 
     def _column(self, position: int, parts: Sequence[Any]) -> Any:
         """Put the parts of a column together; one without a cell has no say about its type, text is never a number."""
-        import pyarrow as pa
-
         parts = [part if part.null_count < len(part) else pa.nulls(len(part)) for part in parts]
         try:
             tables = [pa.table([part], names=[self.names[position]]) for part in parts]
@@ -141,9 +141,6 @@ def look_into(url: str) -> RowGroups:
 @contextlib.contextmanager
 def _open_file(url: str, texts: Sequence[str] = ()) -> Iterator[Any]:
     """Open a Parquet file at a path or fsspec URL, and name it in errors; columns `texts` are read as codes."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         with contextlib.ExitStack() as stack:
             source: Any = url

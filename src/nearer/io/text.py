@@ -16,6 +16,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+
 from nearer.data.messages import FileFormatError, counted, shown
 from nearer.data.validate import check_integer, is_unicode
 from nearer.tables.table import Table
@@ -191,8 +195,6 @@ def _find_delimiter(path: str, text: str, above: int) -> str:
 
 @contextlib.contextmanager
 def open_bytes(path: str) -> Iterator[IO[bytes]]:
-    import pyarrow as pa
-
     try:
         with pa.input_stream(path, compression="detect") as raw:
             yield io.BufferedReader(raw, 1 << 20)
@@ -210,8 +212,6 @@ _HELD_BYTES = 256 << 20  # of texts that are coded after they were read, which i
 
 def _coded(columns: Sequence[Any]) -> list[Any]:
     """Chunks of text, or of codes, as one array of codes each, all of whose texts occur."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
     def encoded(column: Any) -> Any:
         return column.dictionary_encode().unify_dictionaries().combine_chunks()
@@ -230,8 +230,6 @@ def _coded(columns: Sequence[Any]) -> list[Any]:
 
 
 def _with_texts(column: Any, texts: Any) -> Any:
-    import pyarrow as pa
-
     return pa.DictionaryArray.from_arrays(column.indices, texts, safe=False)
 
 
@@ -254,9 +252,6 @@ class TextTable(Table):
 
     def as_written(self, positions: Sequence[int]) -> list[Any]:
         """Read columns with the apostrophes that guard cells from a spreadsheet."""
-        import pyarrow as pa
-        import pyarrow.csv as pacsv
-
         held = self._is_plain and os.path.getsize(self.name) <= _HELD_BYTES
         names = [f"c{position}" for position in range(len(self.names))]
         wanted = list(dict.fromkeys(names[position] for position in positions)) or names[:1]
@@ -287,8 +282,6 @@ class TextTable(Table):
 
     def _unguarded(self, columns: list[Any]) -> list[Any]:
         """Take off the apostrophes of `guard`, if all cells that need one have one."""
-        import pyarrow as pa
-
         if not any(_may_hold(column.dictionary, "'") for column in columns):
             return columns
         texts = [column.dictionary.to_pylist() for column in columns]
@@ -298,8 +291,6 @@ class TextTable(Table):
 
     def _trimmed(self, column: Any, position: int) -> Any:
         """Take off the blanks that begin every cell of a column."""
-        import pyarrow.compute as pc
-
         if not _may_hold(column.dictionary, " "):
             return column
         quoted = pc.match_substring_regex(column.dictionary, '^ +"')
@@ -331,16 +322,12 @@ class TextTable(Table):
             return not any(b'"' in block for block in iter(lambda: file.read(_SCAN_BYTES), b""))
 
     def _stream(self) -> Any:
-        import pyarrow as pa
-
         if self.delimiter != WHITESPACE:
             return pa.OSFile(self.name) if self._is_plain else pa.input_stream(self.name, compression="detect")
         with self._text() as text:
             return pa.BufferReader(_squeezed(text.read()).encode(self.encoding.removesuffix("-sig")))
 
     def _text(self, errors: str = "strict") -> IO[str]:
-        import pyarrow as pa
-
         raw = pa.input_stream(self.name, compression="detect")
         return io.TextIOWrapper(raw, encoding=self.encoding, errors=errors, newline="")
 

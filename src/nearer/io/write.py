@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from nearer.data import Comparisons
 from nearer.data.coded import Coded
@@ -130,9 +132,6 @@ def _cell(number: float | None) -> str:
 
 
 def _write_parquet(path: Any, comparisons: Comparisons, force: bool) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     arrays = {}
     for name, (values, names) in _columns(comparisons).items():
         array = pa.array(np.ascontiguousarray(values), from_pandas=True, mask=None if names is None else values < 0)
