@@ -24,41 +24,19 @@ NOT_ADAPTIVE = ("random", "balanced", "repeat", "catch", "check", "validation", 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """One entry per answer; every field but `kind` and `n` may be None.
+    """One entry per answer; every field but `kind` and `n` may be None."""
 
-    Parameters
-    ----------
-    kind : str or Coded of length n
-        What was asked: triplets, quadruplets, odd-one-out, most-central or rankings.
-    n : int
-        Number of entries.
-    participant : Coded, optional
-    votes : ndarray of float64, shape (n,), optional
-        How many answers an entry stands for; default: one.
-    seconds : ndarray of float64, shape (n,), optional
-        Response time; NaN if unknown.
-    order : ndarray of int64, shape (n,), optional
-        Number of the trial within the participant's session; -1 if unknown.
-    side : ndarray of int8, shape (n,), optional
-        Position of the chosen object among those shown: 0 left or first, 1 right or second, ...; -1 if unknown.
-    catch : ndarray of bool, shape (n,), optional
-        Whether the question is an attention check, which says nothing about distances.
-    correct : ndarray of int8, shape (n,), optional
-        Whether the answer is right: 1 yes, 0 no, -1 unknown or there is no right answer.
-    chosen_by : Coded, optional
-        How the question was chosen, such as "random".
-    """
-
-    kind: str | Coded
-    n: int
+    kind: str | Coded  # what was asked: triplets, quadruplets, odd-one-out, most-central or rankings
+    n: int  # number of entries
     participant: Coded | None = None
-    votes: np.ndarray | None = None
-    seconds: np.ndarray | None = None
-    order: np.ndarray | None = None
+    votes: np.ndarray | None = None  # float64 (n,): how many answers an entry stands for; default: one
+    seconds: np.ndarray | None = None  # float64 (n,): response time; NaN if unknown
+    order: np.ndarray | None = None  # int64 (n,): number of the trial within the session; -1 if unknown
+    # int8 (n,): position of the chosen object among those shown, 0 left or first, 1 right or second, ...; -1 if unknown
     side: np.ndarray | None = None
-    catch: np.ndarray | None = None
-    correct: np.ndarray | None = None
-    chosen_by: Coded | None = None
+    catch: np.ndarray | None = None  # bool (n,): whether it is an attention check, which says nothing about distances
+    correct: np.ndarray | None = None  # int8 (n,): 1 right, 0 wrong, -1 unknown or there is no right answer
+    chosen_by: Coded | None = None  # how the question was chosen, such as "random"
 
     def __post_init__(self) -> None:
         for name in _PLAIN:
