@@ -85,5 +85,5 @@ def test_it_streams_from_a_file(data, tmp_path):
 
 def test_a_file_does_not_hold_code(data, tmp_path):
     est = OrdinalEmbedding(2, solver=Momentum(max_epochs=5), random_state=0).fit(data.train)
-    with pytest.raises(ValueError, match="save: solver is Momentum"):
+    with pytest.raises(ValueError, match="save: got Momentum"):
         est.save(tmp_path / "map.nearer")
