@@ -1,0 +1,289 @@
+"""What is true of a data set: every figure that nearer prints, recomputed from the raw file and the coordinates.
+
+Nothing of nearer is used, except to fit maps to parts of the answers; see `benchmarks.truth`.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import nearer
+
+PLAUSIBLE, PERSON = 1.5, 15.0  # points by which accuracies of other folds may differ: over all answers, of one person
+STUDENT = {4: 2.776445}  # two-sided 95 %, by degrees of freedom
+N_FOLDS = 5
+
+
+class Answer(NamedTuple):
+    """What somebody answered to one question; an attention check says nothing about distances."""
+
+    person: str | None
+    question: Any  # equal for equal questions
+    said: tuple[tuple[str, str, str], ...]  # anchor, near, far; the first near object tells the responses apart
+    votes: int = 1
+    seconds: float = math.nan
+    side: int | None = None  # of the chosen option
+    passed: bool | None = None  # of an attention check
+
+
+Rows = list[dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A data set: its file, how to read it, and what its layout file says."""
+
+    file: Path
+    read: Callable[[Rows], Iterator[Answer]]
+    people: bool = False
+    layout: str = ""
+
+
+def read_central(rows: Rows) -> Iterator[Answer]:
+    for row in rows:
+        shown, central = [row[f"triplet_object_{k}"] for k in (1, 2, 3)], row["chosen_center"]
+        one, other = (name for name in shown if name != central)
+        said = ((one, central, other), (other, central, one))
+        yield Answer(row["survey_round"], frozenset(shown), said, 1, float(row["response_time"]), shown.index(central))
+
+
+def read_faces(rows: Rows) -> Iterator[Answer]:
+    for row in rows:
+        shown, near = (row["Left"], row["Right"]), row["Answer"]
+        side = shown.index(near)
+        seconds = float(row["rt"]) / 1000
+        yield _triplet(row["worker_id"], row["Center"], near, shown[1 - side], seconds=seconds, side=side)
+
+
+def read_triplets(rows: Rows) -> Iterator[Answer]:
+    for row in rows:
+        yield _triplet(row.get("participant"), row["anchor"], row["near"], row["far"])
+
+
+def read_votes(rows: Rows) -> Iterator[Answer]:
+    for row in rows:
+        for near, far in ("ab", "ba"):
+            if votes := int(row[f"votes_{near}"]):
+                yield _triplet(None, row["anchor"], row[f"option_{near}"], row[f"option_{far}"], votes=votes)
+
+
+def _triplet(person: str | None, anchor: str, near: str, far: str, **known: Any) -> Answer:
+    if anchor in (near, far):
+        return Answer(person, None, (), passed=near == anchor, **known)
+    return Answer(person, (anchor, frozenset((near, far))), ((anchor, near, far),), **known)
+
+
+CARS_LAYOUT = """kind = "most-central"
+[columns]
+a = "triplet_object_1"
+b = "triplet_object_2"
+c = "triplet_object_3"
+central = "chosen_center"
+participant = "survey_round"
+seconds = "response_time"
+"""
+DATA = Path(os.environ.get("NEARER_DATA", ""))
+CASES = {
+    "cars": Case(DATA / "cars/survey_data.csv", read_central, people=True, layout=CARS_LAYOUT),
+    "faces": Case(DATA / "faces/triplets.csv", read_faces, people=True),
+    "music": Case(DATA / "music.csv", read_triplets),
+    "material": Case(DATA / "material_train_votes.csv", read_votes),
+}
+
+
+def best(counts: Counter) -> list[Any]:
+    """The responses that most gave: several if they are tied."""
+    return [one for one, count in counts.items() if count == max(counts.values())]
+
+
+class Truth:
+    """Figures by name: a number, bounds (low, high), or a list of what must all hold; percentages are from 0 to 100.
+
+    `embedding` are the coordinates by name, `summary` is the content of summary.json.
+    """
+
+    def __init__(self, case: Case, embedding: dict[str, list[float]], summary: dict[str, Any]):
+        with open(case.file, encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.columns, self.embedding, self.summary = list(rows[0]), embedding, summary
+        collected = list(case.read(rows))
+        self.answers = [answer for answer in collected if answer.said]
+        self.checks = [answer for answer in collected if not answer.said]
+        self.names = sorted({name for answer in self.answers for said in answer.said for name in said})
+        code = {name: k for k, name in enumerate(self.names)}
+        self.index = np.array([[code[name] for name in said] for answer in self.answers for said in answer.said])
+        self.owner = np.array([k for k, answer in enumerate(self.answers) for _ in answer.said])
+        self.votes = np.array([float(answer.votes) for answer in self.answers])
+        self.points = np.array([embedding[name] for name in self.names])
+        self.d = self.points.shape[1]
+        self.figure: dict[str, Any] = {"participants": len({answer.person for answer in collected})}
+        self._count()
+        self._majority()
+        self._fit()
+        self._hold_out()
+        self.people = self._people() if case.people else {}
+        self.inverted = sorted(
+            (name for name, one in self.people.items() if one["inverted"]), key=lambda n: (len(n), n)
+        )
+        guessing = [name for name, one in self.people.items() if one["p_chance"] >= 0.05 and not one["inverted"]]
+        self.figure |= {"inverted": len(self.inverted), "guessing": len(guessing)}
+
+    def _count(self) -> None:
+        self.statements, self.naming, asked = Counter(), Counter(), defaultdict(set)
+        self.responses: dict[Any, Counter] = defaultdict(Counter)
+        self.own: dict[Any, Counter] = defaultdict(Counter)  # the same, of one person
+        for answer in self.answers:
+            self.responses[answer.question][answer.said[0][1]] += answer.votes
+            self.own[answer.person, answer.question][answer.said[0][1]] += answer.votes
+            for said in answer.said:
+                self.statements[said] += answer.votes
+            for name in answer.said[0]:
+                self.naming[name] += answer.votes
+                asked[name].add(answer.question)
+        self.n_questions_of = {name: len(found) for name, found in asked.items()}
+        times = [sum(found.values()) for found in self.responses.values()]
+        pairs = Counter((said[0], frozenset(said[1:])) for said in self.statements)
+        each, told = Counter(answer.person for answer in self.answers), self.summary
+        several = len(self.index) > len(self.answers)
+        self.figure |= {
+            "collected": self.votes.sum() + len(self.checks), "answers": self.votes.sum(),
+            "comparisons": len(self.index), "checks": len(self.checks),
+            "failed": sum(not check.passed for check in self.checks), "objects": len(self.names), "unseen": 0,
+            "groups": self._groups(), "questions": len(times), "repeated": sum(n > 1 for n in times),
+            "repeated_answers": sum(n for n in times if n > 1),
+            "both_ways": sum(len(found) > 1 for found in self.responses.values()),
+            "both_ways_comparisons": sum(count == 2 for count in pairs.values()),
+            "fewest": min(each.values()), "most": max(each.values()),
+            "few": sum(n < self.d + 1 for n in self.n_questions_of.values()), "need": self.d + 1, "dimensions": self.d,
+            "chance": 100 / 3 if several else 50, "alpha": max(self.d - 1, 1), "level": 95, "folds": N_FOLDS,
+            "starts": told["options"]["n_init"], "seed": told["options"]["random_state"],
+            "epochs": told["result"]["n_iter"], "gradients": told["result"]["n_gradients"],
+            "largest": max(told["dimensions"]["n_components"]),
+        }  # fmt: skip
+
+    def _groups(self) -> int:
+        """Groups of objects that are never compared with each other."""
+        group = np.arange(len(self.names))
+        while True:
+            new, lowest = group.copy(), group[self.index].min(axis=1)
+            for column in self.index.T:
+                np.minimum.at(new, column, lowest)
+            if (new == group).all():
+                return len(set(group.tolist()))
+            group = new
+
+    def _majority(self) -> None:
+        """How many answers to repeated questions side with the majority: of all of them, and of the others."""
+        more = rest = total = 0.0
+        for found in self.responses.values():
+            if (n := sum(found.values())) > 1:
+                total, more = total + n, more + max(found.values())
+                rest += sum(count * self.sides(response, found) for response, count in found.items())
+        self.figure |= {"ceiling": 100 * more / total, "ceiling_low": 100 * rest / total} if total else {}
+
+    @staticmethod
+    def sides(response: Any, counts: Counter) -> float:
+        """Whether one of these responses is that of most of the others; of k tied ones, 1 / k."""
+        top = best(counts - Counter([response]))
+        return (response in top) / len(top)
+
+    def satisfied(self, points: np.ndarray) -> np.ndarray:
+        """The fraction of each answer's comparisons that hold on a map; NaN if an object has no position."""
+        anchor, near, far = (points[column] for column in self.index.T)
+        apart = ((anchor - near) ** 2).sum(axis=1), ((anchor - far) ** 2).sum(axis=1)
+        holds = np.where(np.isnan(apart[0] + apart[1]), np.nan, apart[0] < apart[1])
+        return np.bincount(self.owner, holds) / np.bincount(self.owner)
+
+    def _fit(self) -> None:
+        holds, alpha, kernel = self.satisfied(self.points), self.figure["alpha"], []
+        rows, weights = self.votes * np.bincount(self.owner), self.votes[self.owner]
+        for end in (1, 2):  # of tste, of the near and of the far pair
+            apart = ((self.points[self.index[:, 0]] - self.points[self.index[:, end]]) ** 2).sum(axis=1)
+            kernel.append((1 + apart / alpha) ** (-(alpha + 1) / 2))
+        self.figure |= {
+            "training": 100 * self.votes @ (holds == 1) / self.votes.sum(),
+            "training_comparisons": 100 * rows @ holds / rows.sum(),
+            "contradicted": self.votes @ (holds < 1),
+            "contradicted_comparisons": rows @ (1 - holds),
+            "objective": weights @ -np.log(kernel[0] / (kernel[0] + kernel[1])) / weights.sum(),
+        }
+
+    def _maps(self, unit: list[Any], d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """For each of some folds of the units: which answers are held out, and a map of the others."""
+        kinds = list(dict.fromkeys(unit))
+        fold_of = dict(zip(kinds, (np.random.default_rng(2026).permutation(len(kinds)) % N_FOLDS).tolist()))
+        fold = np.array([fold_of[one] for one in unit])
+        for number in range(N_FOLDS):
+            train = (fold != number)[self.owner]
+            model = nearer.OrdinalEmbedding(d, random_state=1)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of objects without a position
+                model.fit(self.index[train], sample_weight=self.votes[self.owner][train])
+            missing = ((0, len(self.names) - len(model.embedding_)), (0, 0))
+            yield fold == number, np.pad(model.embedding_, missing, constant_values=np.nan)
+
+    def _hold_out(self) -> None:
+        """Held-out accuracy: as disclosed, and of folds made here, of answers of which all comparisons hold."""
+        fold = 100 * np.array(self.summary["cross_validation"]["fold_accuracy"])
+        mean, half = fold.mean(), STUDENT[len(fold) - 1] * fold.std(ddof=1) / math.sqrt(len(fold))
+        self.figure |= {"held_out_low": mean - half, "held_out_high": mean + half, "held_out_comparisons": mean}
+        self.tried: dict[int, tuple[list[Any], float]] = {}  # dimension -> accuracy and standard error
+        table = self.summary["dimensions"]
+        for d, accuracy, error in zip(table["n_components"], table["accuracy"], table["standard_error"]):
+            right = placed = 0.0
+            for held, points in self._maps([answer.question for answer in self.answers], d):
+                holds = self.satisfied(points)[held]
+                right, placed = right + self.votes[held] @ (holds == 1), placed + self.votes[held] @ ~np.isnan(holds)
+            mine = (100 * right / placed - PLAUSIBLE, 100 * right / placed + PLAUSIBLE)
+            self.tried[d] = ([100 * accuracy, mine], 100 * error)
+            if d == self.d:
+                self.figure |= {"held_out": [mean, mine], "unplaced": self.votes.sum() - placed}
+        self.figure["gap"] = self.figure["training"] - mean
+        self.figure["room"] = self.figure.get("ceiling_low", 0) - mean
+
+    def _people(self) -> dict[str, dict[str, Any]]:
+        """The columns of the table of people, by person."""
+        given, holds = defaultdict(list), np.zeros(len(self.answers))
+        for held, points in self._maps([answer.person for answer in self.answers], 2):
+            holds[held] = self.satisfied(points)[held]
+        for answer, share in zip(self.answers, holds.tolist()):
+            given[answer.person].append((answer, share))
+        told, people = self.summary["people"], {}
+        p_chance = dict(zip(map(str, told["participant"]), told["p_chance"]))
+        for person, entries in given.items():
+            answers, asked = [answer for answer, _ in entries], defaultdict(list)
+            for answer in answers:
+                asked[answer.question].append(answer.said[0][1])
+            twice = [found for found in asked.values() if len(found) > 1]
+            pairs = [a == b for found in twice for k, a in enumerate(found) for b in found[:k]]
+            passed = [check.passed for check in self.checks if check.person == person]
+            right, wrong = (sum(share == value for _, share in entries) for value in (1, 0))
+            agrees = 100 * right / len(entries)
+            people[person] = {
+                "answers": len(answers), "seconds": float(np.median([answer.seconds for answer in answers])),
+                "repeats": len(twice), "repeats_alike": 100 * np.mean(pairs) if pairs else None,
+                "catch": len(passed), "catch_passed": 100 * np.mean(passed) if passed else None,
+                "agreement": (agrees - PERSON, agrees + PERSON), "right": agrees, "wrong": 100 * wrong / len(entries),
+                "p_chance": p_chance[person],
+                # Every comparison the other way round far more often than as answered.
+                "inverted": wrong - right > 4 * math.sqrt(right + wrong),
+            }  # fmt: skip
+            if answers[0].side is not None:
+                sides = np.array([answer.side for answer in answers])
+                runs = np.diff(np.flatnonzero(np.concatenate([[True], np.diff(sides) != 0, [True]])))
+                same = 100 * np.bincount(sides).max() / len(sides)
+                people[person] |= {"first": 100 * np.mean(sides == 0), "same_side": same, "streak": int(runs.max())}
+        own = [one["right"] for one in people.values()]
+        for name, value in (("median", np.median(own)), ("lowest", min(own)), ("highest", max(own))):
+            self.figure[f"agreement_{name}"] = (value - 5, value + 5)
+        return people
