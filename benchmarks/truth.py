@@ -248,14 +248,16 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"L-BFGS, <?> iterations on <?>, eased|L-BFGS, <?> iterations on <comparisons>\)", None),
     (r"<training> % of the answers satisfied", None),
     (rf"<held_out> % of held-out answers {CV}", None),
-    (rf"noise ceiling {CEILING}", None),
+    (rf"noise ceiling {CEILING}(?: \(from <repeated> repeated questions? only\))?", None),
+    (r"only <repeated> questions? (?:were|was) repeated, too few to estimate how far people agree with each other\.",
+     None),
     (r"the map satisfies <held_out> % of answers it has not seen\.?", None),
     (r"where a question was repeated, <ceiling> % of answers side with the majority\.", None),
     (r"on new answers: <held_out> %: : answers it has not seen", None),
     (r"<level> % interval <held_out_low> to <held_out_high> %", None),
     (r"on its own answers: <training> %: : answers the map was made from", None),
-    (rf"best possible: {CEILING}: : noise ceiling, from <repeated> repeated questions", None),
-    (r"<chance> % \(guessing\)100 %", None),
+    (rf"best possible: {CEILING}: : noise ceiling, from <repeated> repeated questions(?:: too few to rely on)?", None),
+    (r"<chance> % \(guessing\)100 %|this cannot be distinguished from guessing, which satisfies <chance> %\.", None),
     (r"it fits answers it has seen clearly better than new ones \(a gap of <gap> points\): .*", None),
     (rf"people are not fully consistent: going by repeated questions, the best possible map satisfies {CEILING}\.",
      None),
@@ -272,7 +274,7 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"nearer: (\S+)", _version),
     (r"python: (\S+)", lambda truth, printed: [(printed, platform.python_version())]),
     # people
-    (r"<participants> people gave <fewest> to <most> answers each\.", None),
+    (r"<participants> people gave (?:<fewest> to )?<most> answers each\.", None),
     (r"they agree with it in <agreement_median> % of answers \(median|"
      r"<agreement_lowest> % to <agreement_highest> %\)\.", None),
     (r"<guessing> (?:people|person) cannot be distinguished from somebody who only guesses\.", None),
@@ -422,7 +424,7 @@ def judge_people(truth: Truth, tables: dict[str, Table]) -> list[Line]:
     return lines
 
 
-def omissions(truth: Truth, file: Path, texts: dict[str, str]) -> list[Line]:
+def omissions(truth: Truth, texts: dict[str, str]) -> list[Line]:
     """What should be said and is not, and what stands where nothing was said."""
     found, methods = [], texts["methods"]
     for source in ("check", "people", "report") if truth.inverted else ():
@@ -430,7 +432,7 @@ def omissions(truth: Truth, file: Path, texts: dict[str, str]) -> list[Line]:
         found.append(([source], "names the people who answered the other way round", missing))
     if truth.checks:
         counts = [len(truth.checks), len(truth.checks) - truth.figure["failed"]]
-        missing = [f"{count:,}" for count in counts if f"{count:,}" not in methods]
+        missing = [f"{n:,}" for n in counts if not re.search(rf"\b{n:,}\b.*attention|attention.*\b{n:,}\b", methods)]
         found.append((["methods"], "says how many attention checks there were, and how many were passed", missing))
     if len(truth.index) > len(truth.answers):
         missing = [word for word in ("central", "chance") if word not in methods]
@@ -439,7 +441,7 @@ def omissions(truth: Truth, file: Path, texts: dict[str, str]) -> list[Line]:
     missing = [f"{unplaced:,.0f} held-out answers name an object that no other answers name"] if unplaced else []
     found.append((["fit", "methods"], "counts held-out answers that no map can place", missing))
     title = texts["report"].partition("\n")[0].split(" Skip")[0]
-    found.append((["report"], f"title: {title}", ["is the name of a file"] * (title == file.stem)))
+    found.append((["report"], f"title: {title}", ["is the name of a file"] * (title == truth.file.stem)))
     return [Line(*line) for line in found]
 
 
@@ -457,16 +459,17 @@ def judge_data(truth: Truth, data: dict[str, Any]) -> list[Line]:
     ]
 
 
-def account(case: Case, printed: Printed) -> list[Line]:
+def account(truth: Truth, printed: Printed) -> list[Line]:
     """A line for every sentence; a sentence in several places is judged once."""
-    truth, texts, tables = Truth(case, printed.embedding, printed.summary), {}, {}
+    texts, tables = {}, {}
     for source, text in printed.text.items():
         texts[source], table = split_table(text)
         if table and not source.endswith("--dims"):
             tables[source] = table
     truth.figure["problems"] = len(re.findall(r"(?m)^ +- ", texts["check"]))
-    words = [word for word in {*truth.names, *truth.columns, case.file.name} if not word.isdigit()]
-    longest = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+    # Names that hold digits are no numbers.
+    words = [word for word in {*truth.names, *truth.columns} if re.search(r"\d", word) and not word.isdigit()]
+    longest = "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "$^"
     names, lines = re.compile(rf"(?<!\w)(?:{longest})(?!\w)"), {}
     for source, text in texts.items():
         for sentence in sentences(text):
@@ -474,7 +477,7 @@ def account(case: Case, printed: Printed) -> list[Line]:
                 lines[sentence] = judge(truth, source, sentence, names)
             elif source not in lines[sentence].sources:
                 lines[sentence].sources.append(source)
-    others = judge_people(truth, tables) + judge_data(truth, printed.data) + omissions(truth, case.file, texts)
+    others = judge_people(truth, tables) + judge_data(truth, printed.data) + omissions(truth, texts)
     return [*lines.values(), *others]
 
 
@@ -495,7 +498,8 @@ def main(arguments: Iterable[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary) if given.keep is None else given.keep / name
             folder.mkdir(parents=True, exist_ok=True)
-            lines = account(case, walk(case, folder))
+            printed = walk(case, folder)
+            lines = account(Truth(case, printed.embedding, printed.summary), printed)
         print(f"== {name}")
         print(*(line for line in lines if given.all or line.status in ("DIFFERS", "not checked")), sep="\n")
         count = Counter(line.status for line in lines)

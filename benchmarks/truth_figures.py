@@ -19,7 +19,8 @@ import numpy as np
 
 import nearer
 
-PLAUSIBLE, PERSON = 1.5, 15.0  # points by which accuracies of other folds may differ: over all answers, of one person
+# Points by which accuracies of other folds may differ: over all answers (or 4 standard errors), and of one person.
+PLAUSIBLE, PERSON = 1.5, 15.0
 STUDENT = {4: 2.776445}  # two-sided 95 %, by degrees of freedom
 N_FOLDS = 5
 
@@ -115,7 +116,7 @@ class Truth:
     def __init__(self, case: Case, embedding: dict[str, list[float]], summary: dict[str, Any]):
         with open(case.file, encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
-        self.columns, self.embedding, self.summary = list(rows[0]), embedding, summary
+        self.file, self.columns, self.embedding, self.summary = case.file, list(rows[0]), embedding, summary
         collected = list(case.read(rows))
         self.answers = [answer for answer in collected if answer.said]
         self.checks = [answer for answer in collected if not answer.said]
@@ -244,7 +245,8 @@ class Truth:
             for held, points in self._maps([answer.question for answer in self.answers], d):
                 holds = self.satisfied(points)[held]
                 right, placed = right + self.votes[held] @ (holds == 1), placed + self.votes[held] @ ~np.isnan(holds)
-            mine = (100 * right / placed - PLAUSIBLE, 100 * right / placed + PLAUSIBLE)
+            mine, apart = 100 * right / placed, max(PLAUSIBLE, 400 * error)
+            mine = (mine - apart, mine + apart)
             self.tried[d] = ([100 * accuracy, mine], 100 * error)
             if d == self.d:
                 self.figure |= {"held_out": [mean, mine], "unplaced": self.votes.sum() - placed}
