@@ -29,7 +29,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -47,12 +47,13 @@ Checks = list[tuple[str, Any]]  # what is printed, and what is true; ("", reason
 
 @dataclass
 class Printed:
-    """What the commands printed and wrote: text by command, and the files of the fit."""
+    """What the commands printed and wrote: text by command, and the files of the last fit."""
 
     text: dict[str, str]
     summary: dict[str, Any]
     data: dict[str, Any]  # in the report
     embedding: dict[str, list[float]]
+    asides: dict[str, str] = field(default_factory=dict)  # the methods paragraph after fits with other options
 
 
 class Page(HTMLParser):
@@ -79,33 +80,59 @@ class Page(HTMLParser):
         self.lines[-1] += "" if self.hidden else data
 
 
-def walk(case: Case, folder: Path) -> Printed:
-    """Run the commands on a copy of the file, and collect what they print and write."""
-    file, text = folder / case.file.name, {}
-    shutil.copyfile(case.file, file)
-    if case.layout:
-        file.with_suffix(".layout.toml").write_text(case.layout)
+def run(folder: Path, command: str, *words: str, notes: bool = True) -> str:
+    """What a command prints; its notes are what goes to standard error."""
+    arguments = [sys.executable, "-m", "nearer", command, *words]
+    done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, check=True)
+    return done.stderr * notes + done.stdout
 
-    def run(name: str, *words: str, notes: bool = True) -> None:
-        command = [sys.executable, "-m", "nearer", name.split()[0], *words]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-        text[name] = done.stderr * notes + done.stdout
 
-    run("check", file.name, "-d", "2")
-    if case.people:
-        run("people", file.name, notes=False)
-    run("dims", file.name, notes=False)
-    for more, out, options in (("", "out", ()), (" --dims", "out-dims", ("--dims", "1-6"))):
-        run(f"fit{more}", file.name, "-o", out, "--force", *options)
-        run(f"methods{more}", out)
-        page = (folder / out / "report.html").read_text(encoding="utf-8")
-        text[f"report{more}"] = Page(page).text
+def fitted(folder: Path, file: str, more: str = "", *options: str) -> Printed:
+    """A fit, its report and its methods paragraph; `more` marks where they are printed."""
+    out = f"out{more.replace(' ', '')}"
+    text = {f"fit{more}": run(folder, "fit", file, "-o", out, "--force", *options)}
+    text[f"methods{more}"] = run(folder, "methods", out)
+    page = (folder / out / "report.html").read_text(encoding="utf-8")
+    text[f"report{more}"] = Page(page).text
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
     with open(folder / out / "embedding.csv", encoding="utf-8", newline="") as table:
         _, *rows = csv.reader(table)
     embedding = {name: [float(cell or "nan") for cell in cells] for name, *cells in rows}
     summary = json.loads((folder / out / "summary.json").read_text(encoding="utf-8"))
     return Printed(text, summary, json.loads(data[1]) if data else {}, embedding)
+
+
+def walk(case: Case, folder: Path) -> tuple[Truth, Printed]:
+    """Run the commands on a copy of the file, and collect what they print, and what is true."""
+    file = folder / case.file.name
+    shutil.copyfile(case.file, file)
+    if case.layout:
+        file.with_suffix(".layout.toml").write_text(case.layout)
+    text = {"check": run(folder, "check", file.name, "-d", "2"), "dims": run(folder, "dims", file.name, notes=False)}
+    if case.people:
+        text["people"] = run(folder, "people", file.name, notes=False)
+    plain, printed = fitted(folder, file.name), fitted(folder, file.name, " --dims", "--dims", "1-6")
+    printed.text = text | plain.text | printed.text
+    truth = Truth(case, printed.embedding, printed.summary)
+    if case.people:
+        for option in (("--cv-by", "participant"), ("--reliability",)):
+            words = " ".join(option)
+            printed.asides[words] = fitted(folder, file.name, f" {words}", *option).text[f"methods {words}"]
+    if case.rules:
+        (folder / "rules.toml").write_text("".join(f"{name} = {value}\n" for name, value in case.rules))
+        words = ("--rules", "rules.toml", "-o", "kept.csv", "--table", "people.csv", "--force")
+        _, _, printed.text["people --rules"] = run(folder, "people", file.name, *words).rpartition("\n\n")
+        with open(folder / "people.csv", encoding="utf-8", newline="") as table:
+            truth.excluded(case.rules, {row["participant"]: float(row["p_chance"]) for row in csv.DictReader(table)})
+    return truth, printed
+
+
+def walk_on(case: Case, folder: Path) -> tuple[Truth, Printed]:
+    """The same after an exclusion by rules: collected are still all answers."""
+    with open(folder / "kept.csv", encoding="utf-8", newline="") as table:
+        kept = frozenset(row["participant"] for row in csv.DictReader(table))
+    printed = fitted(folder, "kept.csv", " after exclusion")
+    return Truth(replace(case, only=kept), printed.embedding, printed.summary), printed
 
 
 def sentences(text: str) -> list[str]:
@@ -279,9 +306,16 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
      r"<agreement_lowest> % to <agreement_highest> %\)\.", None),
     (r"<guessing> (?:people|person) cannot be distinguished from somebody who only guesses\.", None),
     (r"table of people, the (?:100 most doubtful of <participants>|most doubtful first)", None),
+    (r"of <collected_people> participants, <excluded> \(<excluded_percent> %\) (?:was|were) excluded by rules set "
+     r"beforehand: (?:<break_min_seconds> took less than 0\.5 s for an answer \(median\), )?"
+     r"(?:<break_better_than_chance> agreed with the others no better than chance \(level 0\.05\))?"
+     r"(?:<break_catch_passed> passed fewer than 90 % of attention checks)?\.?",
+     lambda truth: [("", "nobody said that the rules were set beforehand")]),
+    (r"the <left_answers> answers of the remaining <left> participants were kept \(of <answers>\)\.", None),
     # methods, and the subtitle of the report
     (rf"<answers> answers to {DATA}", None),
-    (rf"we collected <collected> answers to {DATA}(?:, which give <comparisons> comparisons)?\.", None),
+    (r"we collected <collected> answers to <questions> questions about <objects> objects"
+     r"(?:, by <collected_people> participants)?(?:, which give <comparisons> comparisons)?\.", None),
     (r"the objects were placed in <dimensions> dimensions by t-distributed stochastic triplet embedding "
      r"\(van der Maaten & Weinberger, 2012\), computed with nearer (\S+) \(<starts> random start, seed <seed>\)\.",
      _version),
@@ -367,7 +401,7 @@ def judge(truth: Truth, source: str, sentence: str, names: re.Pattern) -> Line:
                 line.differs.append(f"{name} {printed}: {shown(true)}".strip(" :"))
         for number in re.finditer(NUMBER, text):
             inside = any(low <= number.start() and number.end() <= high for *_, (low, high) in given)
-            if not inside and number[0] not in pattern:
+            if not inside and re.escape(number[0]) not in pattern:
                 line.unchecked.append(number[0])
         return line
     numbers = re.findall(NUMBER, masked)
@@ -424,25 +458,35 @@ def judge_people(truth: Truth, tables: dict[str, Table]) -> list[Line]:
     return lines
 
 
-def omissions(truth: Truth, texts: dict[str, str]) -> list[Line]:
-    """What should be said and is not, and what stands where nothing was said."""
-    found, methods = [], texts["methods"]
-    for source in ("check", "people", "report") if truth.inverted else ():
+def omissions(truth: Truth, texts: dict[str, str], asides: dict[str, str]) -> list[Line]:
+    """What should be said and is not, and what is said although it does not hold."""
+    found, methods = [], "".join(text for source, text in texts.items() if source.startswith("methods"))
+    for source in ("check", "people", "report") if truth.inverted and "check" in texts else ():
         missing = [name for name in truth.inverted if not re.search(rf"other way round.*\b{name}\b", texts[source])]
-        found.append(([source], "names the people who answered the other way round", missing))
+        found.append((source, "names the people who answered the other way round", missing))
     if truth.checks:
         counts = [len(truth.checks), len(truth.checks) - truth.figure["failed"]]
         missing = [f"{n:,}" for n in counts if not re.search(rf"\b{n:,}\b.*attention|attention.*\b{n:,}\b", methods)]
-        found.append((["methods"], "says how many attention checks there were, and how many were passed", missing))
+        found.append(("methods", "says how many attention checks there were, and how many were passed", missing))
     if len(truth.index) > len(truth.answers):
         missing = [word for word in ("central", "chance") if word not in methods]
-        found.append((["methods"], "says what was asked, and the chance level", missing))
-    unplaced = truth.figure["unplaced"]
-    missing = [f"{unplaced:,.0f} held-out answers name an object that no other answers name"] if unplaced else []
-    found.append((["fit", "methods"], "counts held-out answers that no map can place", missing))
-    title = texts["report"].partition("\n")[0].split(" Skip")[0]
-    found.append((["report"], f"title: {title}", ["is the name of a file"] * (title == truth.file.stem)))
-    return [Line(*line) for line in found]
+        found.append(("methods", "says what was asked, and the chance level", missing))
+    if truth.figure["participants"] < truth.figure["collected_people"]:
+        gone = truth.figure["collected_people"] - truth.figure["participants"]
+        missing = [] if re.search(rf"\b{gone}\b.*exclu", methods) else [f"{gone} people were excluded"]
+        found.append(("methods", "says how many people were excluded", missing))
+    if unplaced := truth.figure["unplaced"]:
+        missing = [f"{unplaced:,.0f} held-out answers name an object that no other answers name"]
+        found.append(("fit, methods", "counts held-out answers that no map can place", missing))
+    for option, text in asides.items():
+        # With --reliability, answers are weighted; with --cv-by participant, those of a participant are held out.
+        said = (
+            re.search("weight|weigh", text) if option == "--reliability" else "answers to a question were" not in text
+        )
+        found.append((f"methods after fit {option}", "says so", [] if said else ["and not what is the default"]))
+    if "report" in texts and (title := texts["report"].partition("\n")[0].split(" Skip")[0]) == truth.file.stem:
+        found.append(("report", f"title: {title}", ["is the name of a file"]))
+    return [Line([source], sentence, differs) for source, sentence, differs in found]
 
 
 def judge_data(truth: Truth, data: dict[str, Any]) -> list[Line]:
@@ -464,9 +508,9 @@ def account(truth: Truth, printed: Printed) -> list[Line]:
     texts, tables = {}, {}
     for source, text in printed.text.items():
         texts[source], table = split_table(text)
-        if table and not source.endswith("--dims"):
+        if table and source in ("people", "report"):
             tables[source] = table
-    truth.figure["problems"] = len(re.findall(r"(?m)^ +- ", texts["check"]))
+    truth.figure["problems"] = len(re.findall(r"(?m)^ +- ", texts.get("check", "")))
     # Names that hold digits are no numbers.
     words = [word for word in {*truth.names, *truth.columns} if re.search(r"\d", word) and not word.isdigit()]
     longest = "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "$^"
@@ -477,7 +521,7 @@ def account(truth: Truth, printed: Printed) -> list[Line]:
                 lines[sentence] = judge(truth, source, sentence, names)
             elif source not in lines[sentence].sources:
                 lines[sentence].sources.append(source)
-    others = judge_people(truth, tables) + judge_data(truth, printed.data) + omissions(truth, texts)
+    others = judge_people(truth, tables) + judge_data(truth, printed.data) + omissions(truth, texts, printed.asides)
     return [*lines.values(), *others]
 
 
@@ -498,8 +542,9 @@ def main(arguments: Iterable[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary) if given.keep is None else given.keep / name
             folder.mkdir(parents=True, exist_ok=True)
-            printed = walk(case, folder)
-            lines = account(Truth(case, printed.embedding, printed.summary), printed)
+            lines = account(*walk(case, folder))
+            if (folder / "kept.csv").exists():
+                lines += account(*walk_on(case, folder))
         print(f"== {name}")
         print(*(line for line in lines if given.all or line.status in ("DIFFERS", "not checked")), sep="\n")
         count = Counter(line.status for line in lines)

@@ -21,8 +21,7 @@ import nearer
 
 # Points by which accuracies of other folds may differ: over all answers (or 4 standard errors), and of one person.
 PLAUSIBLE, PERSON = 1.5, 15.0
-STUDENT = {4: 2.776445}  # two-sided 95 %, by degrees of freedom
-N_FOLDS = 5
+N_FOLDS, STUDENT = 5, 2.776445  # two-sided 95 %, with 4 degrees of freedom
 
 
 class Answer(NamedTuple):
@@ -48,6 +47,8 @@ class Case:
     read: Callable[[Rows], Iterator[Answer]]
     people: bool = False
     layout: str = ""
+    rules: tuple[tuple[str, Any], ...] = ()  # of exclusion
+    only: frozenset[str] | None = None  # the people who are analysed; None: all
 
 
 def read_central(rows: Rows) -> Iterator[Answer]:
@@ -95,11 +96,12 @@ seconds = "response_time"
 """
 DATA = Path(os.environ.get("NEARER_DATA", ""))
 CASES = {
-    "cars": Case(DATA / "cars/survey_data.csv", read_central, people=True, layout=CARS_LAYOUT),
-    "faces": Case(DATA / "faces/triplets.csv", read_faces, people=True),
+    "cars": Case(DATA / "cars/survey_data.csv", read_central, people=True, layout=CARS_LAYOUT,
+                 rules=(("min_seconds", 0.5), ("better_than_chance", "true"))),
+    "faces": Case(DATA / "faces/triplets.csv", read_faces, people=True, rules=(("catch_passed", 0.9),)),
     "music": Case(DATA / "music.csv", read_triplets),
     "material": Case(DATA / "material_train_votes.csv", read_votes),
-}
+}  # fmt: skip
 
 
 def best(counts: Counter) -> list[Any]:
@@ -118,7 +120,7 @@ class Truth:
             rows = list(csv.DictReader(file))
         self.file, self.columns, self.embedding, self.summary = case.file, list(rows[0]), embedding, summary
         collected = list(case.read(rows))
-        self.answers = [answer for answer in collected if answer.said]
+        self.answers = [one for one in collected if one.said and (case.only is None or one.person in case.only)]
         self.checks = [answer for answer in collected if not answer.said]
         self.names = sorted({name for answer in self.answers for said in answer.said for name in said})
         code = {name: k for k, name in enumerate(self.names)}
@@ -127,7 +129,11 @@ class Truth:
         self.votes = np.array([float(answer.votes) for answer in self.answers])
         self.points = np.array([embedding[name] for name in self.names])
         self.d = self.points.shape[1]
-        self.figure: dict[str, Any] = {"participants": len({answer.person for answer in collected})}
+        self.figure: dict[str, Any] = {
+            "collected": sum(answer.votes for answer in collected),
+            "collected_people": len({answer.person for answer in collected}),
+            "participants": len({answer.person for answer in self.answers}),
+        }
         self._count()
         self._majority()
         self._fit()
@@ -157,8 +163,7 @@ class Truth:
         each, told = Counter(answer.person for answer in self.answers), self.summary
         several = len(self.index) > len(self.answers)
         self.figure |= {
-            "collected": self.votes.sum() + len(self.checks), "answers": self.votes.sum(),
-            "comparisons": len(self.index), "checks": len(self.checks),
+            "answers": self.votes.sum(), "comparisons": len(self.index), "checks": len(self.checks),
             "failed": sum(not check.passed for check in self.checks), "objects": len(self.names), "unseen": 0,
             "groups": self._groups(), "questions": len(times), "repeated": sum(n > 1 for n in times),
             "repeated_answers": sum(n for n in times if n > 1),
@@ -169,7 +174,6 @@ class Truth:
             "chance": 100 / 3 if several else 50, "alpha": max(self.d - 1, 1), "level": 95, "folds": N_FOLDS,
             "starts": told["options"]["n_init"], "seed": told["options"]["random_state"],
             "epochs": told["result"]["n_iter"], "gradients": told["result"]["n_gradients"],
-            "largest": max(told["dimensions"]["n_components"]),
         }  # fmt: skip
 
     def _groups(self) -> int:
@@ -236,10 +240,12 @@ class Truth:
     def _hold_out(self) -> None:
         """Held-out accuracy: as disclosed, and of folds made here, of answers of which all comparisons hold."""
         fold = 100 * np.array(self.summary["cross_validation"]["fold_accuracy"])
-        mean, half = fold.mean(), STUDENT[len(fold) - 1] * fold.std(ddof=1) / math.sqrt(len(fold))
+        mean, half = fold.mean(), STUDENT * fold.std(ddof=1) / math.sqrt(len(fold))
         self.figure |= {"held_out_low": mean - half, "held_out_high": mean + half, "held_out_comparisons": mean}
         self.tried: dict[int, tuple[list[Any], float]] = {}  # dimension -> accuracy and standard error
-        table = self.summary["dimensions"]
+        one = {"n_components": [self.d], "accuracy": [mean / 100], "standard_error": [half / STUDENT / 100]}
+        table = self.summary.get("dimensions", one)
+        self.figure["largest"] = max(table["n_components"])
         for d, accuracy, error in zip(table["n_components"], table["accuracy"], table["standard_error"]):
             right = placed = 0.0
             for held, points in self._maps([answer.question for answer in self.answers], d):
@@ -289,3 +295,17 @@ class Truth:
         for name, value in (("median", np.median(own)), ("lowest", min(own)), ("highest", max(own))):
             self.figure[f"agreement_{name}"] = (value - 5, value + 5)
         return people
+
+    def excluded(self, rules: tuple[tuple[str, Any], ...], p_chance: dict[str, float]) -> None:
+        """Add figures on the people who break rules of exclusion, and on those who are left."""
+        broken = {}
+        for rule, limit in rules:
+            for name, one in self.people.items():
+                values = {"min_seconds": one["seconds"], "catch_passed": (one["catch_passed"] or 100) / 100}
+                if p_chance[name] >= 0.05 if rule == "better_than_chance" else values[rule] < limit:
+                    broken.setdefault(rule, set()).add(name)
+        out = set().union(*broken.values())
+        left = sum(one["answers"] for name, one in self.people.items() if name not in out)
+        self.figure |= {f"break_{rule}": len(broken.get(rule, ())) for rule, _ in rules}
+        self.figure |= {"excluded": len(out), "excluded_percent": 100 * len(out) / len(self.people)}
+        self.figure |= {"left": len(self.people) - len(out), "left_answers": left}
