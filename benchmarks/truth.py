@@ -465,7 +465,7 @@ def omissions(truth: Truth, texts: dict[str, str], asides: dict[str, str]) -> li
         missing = [name for name in truth.inverted if not re.search(rf"other way round.*\b{name}\b", texts[source])]
         found.append((source, "names the people who answered the other way round", missing))
     if truth.checks:
-        counts = [len(truth.checks), len(truth.checks) - truth.figure["failed"]]
+        counts = [truth.figure["collected_checks"], truth.figure["collected_passed"]]
         missing = [f"{n:,}" for n in counts if not re.search(rf"\b{n:,}\b.*attention|attention.*\b{n:,}\b", methods)]
         found.append(("methods", "says how many attention checks there were, and how many were passed", missing))
     if len(truth.index) > len(truth.answers):

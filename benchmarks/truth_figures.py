@@ -121,7 +121,8 @@ class Truth:
         self.file, self.columns, self.embedding, self.summary = case.file, list(rows[0]), embedding, summary
         collected = list(case.read(rows))
         self.answers = [one for one in collected if one.said and (case.only is None or one.person in case.only)]
-        self.checks = [answer for answer in collected if not answer.said]
+        checks = [one for one in collected if not one.said]
+        self.checks = [one for one in checks if case.only is None or one.person in case.only]
         self.names = sorted({name for answer in self.answers for said in answer.said for name in said})
         code = {name: k for k, name in enumerate(self.names)}
         self.index = np.array([[code[name] for name in said] for answer in self.answers for said in answer.said])
@@ -132,8 +133,9 @@ class Truth:
         self.figure: dict[str, Any] = {
             "collected": sum(answer.votes for answer in collected),
             "collected_people": len({answer.person for answer in collected}),
+            "collected_checks": len(checks), "collected_passed": sum(bool(check.passed) for check in checks),
             "participants": len({answer.person for answer in self.answers}),
-        }
+        }  # fmt: skip
         self._count()
         self._majority()
         self._fit()
@@ -301,7 +303,8 @@ class Truth:
         broken = {}
         for rule, limit in rules:
             for name, one in self.people.items():
-                values = {"min_seconds": one["seconds"], "catch_passed": (one["catch_passed"] or 100) / 100}
+                passed = 1.0 if one["catch_passed"] is None else one["catch_passed"] / 100
+                values = {"min_seconds": one["seconds"], "catch_passed": passed}
                 if p_chance[name] >= 0.05 if rule == "better_than_chance" else values[rule] < limit:
                     broken.setdefault(rule, set()).add(name)
         out = set().union(*broken.values())
