@@ -13,7 +13,7 @@ from experiments.growing import Parts, PlainSteps
 from experiments.methods import ABLATED, Settings, make_solver
 from nearer.objective import LocalObjective, Snapshot
 from nearer.solvers.convex import Convex, points_from_gram
-from nearer.solvers.state import no_progress
+from nearer.solvers.solver import no_progress
 
 Look = Callable[[np.ndarray, int], Any]
 """Called with a point (n, d) and the gradients spent so far, clock stopped; a true value ends the run."""

@@ -10,7 +10,7 @@ import oracles
 from nearer import kernels
 from nearer.solvers import GD, LBFGS, SGD, Constant, Decaying
 from nearer.solvers.multistart import ProgressLines
-from nearer.solvers.state import HistoryRow, State
+from nearer.solvers.solver import HistoryRow, State
 from problems import FORMS, noisy_problem, random_problem
 
 LOSSES = oracles.LOSSES

@@ -13,8 +13,7 @@ from nearer.solvers.guide import guided_start, sample_for_guide
 from nearer.solvers.lbfgs import Descent
 from nearer.solvers.penalty import Ridge, choose_penalty, penalty_is_needed
 from nearer.solvers.sgd import adaptive_start
-from nearer.solvers.solver import Solver
-from nearer.solvers.state import Progress, State
+from nearer.solvers.solver import Progress, Solver, State
 from nearer.solvers.tuned import AUTO, PENALTY
 
 __all__ = ["Auto"]
@@ -95,32 +94,24 @@ class Auto(Solver):
 
     def init(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, progress: Progress) -> State:
         sampled = offers(objective, *_SAMPLED)
-        X, work, note, guide = X0, 0, "", None
+        begun, guide = State(X0, None, 0), None
         if sampled and not self.keep_start and objective.n_components <= self.guide:
             guide = sample_for_guide(objective, rng)
         if guide is not None:
-            note = f"guide over {guide.n_comparisons:,} comparisons; "
-            X, work = guided_start(guide, X, rng, lambda state: progress(replace(state, note=note)))
-        warm_up = None
+            begun = guided_start(guide, X0, rng, progress)
         if self._penalty_to_choose(objective):
             descent = self._descent(objective, AUTO.batch_tol)
-            found = choose_penalty(objective, X, rng, descent, self.warm_up, self.smoothing, progress)
-            penalty, X, note, work = found
-            stages = [Stage(objective.n_comparisons, penalty=penalty, tol=self.tol)]
-        else:
-            stages = self._stages(objective, guide)
-            if sampled and guide is None and not self.keep_start and self.warm_up > 0:
-                warm_up = progress
-        memory = {"stages": [tuple(stage) for stage in stages], "work": work, "note": note}
-        return self._begun(objective, X, memory, rng, warm_up)
+            penalty, begun = choose_penalty(objective, X0, rng, descent, self.warm_up, self.smoothing, progress)
+            return self._begun(objective, begun, [Stage(objective.n_comparisons, penalty=penalty, tol=self.tol)], rng)
+        warm = sampled and guide is None and not self.keep_start and self.warm_up > 0
+        return self._begun(objective, begun, self._stages(objective, guide), rng, progress if warm else None)
 
     def epoch(self, objective: Any, state: State, rng: np.random.Generator) -> State:
-        memory, inner = state.memory, State(**state.memory["inner"])
-        if inner.finished:
-            rest = {"stages": memory["stages"][1:], "work": state.n_gradients, "note": state.note + "; "}
-            return self._begun(objective, state.X, rest, rng)
+        memory = state.memory
+        if memory["stage_is_over"]:
+            return self._begun(objective, replace(state, note=f"{state.note}; "), memory["stages"][1:], rng)
         descent = self._descent(objective, Stage(*memory["stages"][0]).tol)
-        return self._shown(objective, descent.epoch(self._eased_batch, inner), memory)
+        return self._shown(objective, descent.epoch(self._eased_batch, state), memory)
 
     def prepare(self, objective: Any, state: State) -> None:
         rng = np.random.default_rng()
@@ -128,22 +119,17 @@ class Auto(Solver):
         self._take_batch(objective, Stage(*state.memory["stages"][0]), rng)
 
     def _begun(
-        self, objective: Any, X: np.ndarray, memory: dict[str, Any], rng: np.random.Generator, warm_up: Any = None
+        self, objective: Any, before: State, stages: list[Any], rng: np.random.Generator, warm_up: Any = None
     ) -> State:
-        """State at the beginning of a stage from X (n, d); AdaGrad steps come first if `warm_up`, a callback, is given.
-
-        `memory` has the stages that are left, and the work and the note of what was done before.
-        """
-        stage = Stage(*memory["stages"][0])
-        memory = {**memory, "rng": rng.bit_generator.state}
+        """State at the beginning of a stage; AdaGrad steps come first if `warm_up`, a callback, is given."""
+        stage, at_start = Stage(*stages[0]), rng.bit_generator.state
         self._take_batch(objective, stage, rng)
         if warm_up is not None:
-            note = f"AdaGrad, {self.warm_up:g} passes over {self._batch.n_comparisons:,} comparisons; "
-            seed = int(rng.integers(2**63))
-            show: Progress = lambda state: warm_up(replace(state, note=note))  # noqa: E731
-            warm = adaptive_start(self._batch, X, self.warm_up, seed, show)
-            X, memory = warm.X, {**memory, "work": warm.n_gradients, "note": note}
-        return self._shown(objective, self._descent(objective, stage.tol).init(self._eased_batch, X), memory)
+            before = adaptive_start(self._batch, before.X, self.warm_up, int(rng.integers(2**63)), warm_up)
+        inner = self._descent(objective, stage.tol).init(self._eased_batch, before.X)
+        inner = replace(inner, n_gradients=before.n_gradients + inner.n_gradients)
+        memory = {"stages": [tuple(stage) for stage in stages], "rng": at_start, "note": before.note}
+        return self._shown(objective, inner, memory)
 
     def _take_batch(self, objective: Any, stage: Stage, rng: np.random.Generator) -> None:
         """Set `_batch`, the comparisons of a stage, and `_eased_batch`, the same smoothed or penalised."""
@@ -156,19 +142,23 @@ class Auto(Solver):
             self._eased_batch = Ridge(self._eased_batch, stage.penalty)
 
     def _shown(self, objective: Any, inner: State, memory: dict[str, Any]) -> State:
-        """The state of the whole run that corresponds to the state of a stage."""
+        """The state of the whole run that corresponds to the state of a stage; `memory` has what the stage needs."""
         stage, last = Stage(*memory["stages"][0]), len(memory["stages"]) == 1
         size = self._batch.n_comparisons  # an objective on disk may hold fewer in memory
-        work, memory = memory["work"] + inner.n_gradients, {**memory, "inner": vars(inner)}
+        own = {name: memory[name] for name in ("stages", "rng", "note")}
+        memory = {**inner.memory, **own, "stage_is_over": bool(inner.finished)}
         note = f"{memory['note']}L-BFGS, {inner.note} on {size:,}{'' if last else ', eased'}"
-        shown = replace(inner, n_gradients=work, note=note, memory=memory)
+        shown = replace(inner, note=note, memory=memory)
         if not (last and inner.finished):
             return replace(shown, provisional=not last or stage.penalty > 0, finished=None)
+        X, work = inner.X, inner.n_gradients
         if stage.penalty > 0:
-            return replace(shown, value=objective.value(inner.X), n_gradients=work + size, grad_norm=None)
-        most = inner.memory["values"][0] if self.keep_start else np.inf
-        X, value, tries = self._smallest(objective, inner, self._descent(objective, self.tol).unit, most)
-        return replace(shown, X=X, value=value, n_gradients=work + tries * size, grad_norm=None)
+            value, work = objective.value(X), work + size
+        else:
+            most = inner.memory["values"][0] if self.keep_start else np.inf
+            X, value, tries = self._smallest(objective, inner, self._descent(objective, self.tol).unit, most)
+            work += tries * size
+        return replace(shown, X=X, value=value, n_gradients=work, grad_norm=None, provisional=False)
 
     def _descent(self, objective: Any, tol: float) -> Descent:
         unit = objective.value_at_zero() if offers(objective, *_SAMPLED) else None

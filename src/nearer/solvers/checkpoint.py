@@ -16,8 +16,7 @@ import nearer
 from nearer.archive import Arrays, as_json, from_json, read_archive, write_archive
 from nearer.io import FileFormatError, atomic_write
 from nearer.io.files import refuse_dangling, refuse_irregular
-from nearer.solvers.solver import BestHeldOut, Run, Solver
-from nearer.solvers.state import History, HistoryRow, State
+from nearer.solvers.solver import History, HistoryRow, Run, Solver, State
 from nearer.warning_types import ReproducibilityWarning
 
 __all__ = ["Checkpoint"]
@@ -126,16 +125,14 @@ class Checkpoint:
 
 def _plain(run: Run) -> dict[str, Any]:
     """A run as nested dicts and lists."""
-    held_out, state = run.held_out and vars(run.held_out), run.state and vars(run.state)
-    return {**vars(run), "state": state, "history": run.history.to_dict(), "held_out": held_out}
+    return {**vars(run), "state": run.state and vars(run.state), "history": run.history.to_dict()}
 
 
 def _run_from(plain: dict[str, Any]) -> Run:
     """The inverse of `_plain`."""
-    columns, held_out, state = (plain[name] for name in ("history", "held_out", "state"))
+    columns, state = plain["history"], plain["state"]
     history = History(HistoryRow(**dict(zip(columns, row))) for row in zip(*columns.values()))
-    parts = {"held_out": held_out and BestHeldOut(**held_out), "state": state and State(**state), "history": history}
-    return Run(**{**plain, **parts})
+    return Run(**{**plain, "state": state and State(**state), "history": history})
 
 
 def _read(path: str) -> tuple[dict[str, Any], dict[str, Any], list[np.ndarray], list[Run]]:

@@ -11,8 +11,7 @@ import numpy as np
 import scipy.linalg
 
 from nearer.data import check_number
-from nearer.solvers.solver import Solver
-from nearer.solvers.state import Progress, State
+from nearer.solvers.solver import Progress, Solver, State
 
 __all__ = ["Convex", "certificate"]
 

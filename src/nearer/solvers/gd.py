@@ -9,8 +9,7 @@ import numpy as np
 
 from nearer.data import check_number
 from nearer.kernels import SUFFICIENT
-from nearer.solvers.solver import Solver
-from nearer.solvers.state import Progress, State
+from nearer.solvers.solver import Progress, Solver, State
 from nearer.solvers.step_sizes import SBB, curvature_between
 
 __all__ = ["GD"]

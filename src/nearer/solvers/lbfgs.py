@@ -9,8 +9,7 @@ import numpy as np
 
 from nearer.data import check_integer
 from nearer.kernels import CURVATURE, MOST_TRIALS, SUFFICIENT
-from nearer.solvers.solver import Solver
-from nearer.solvers.state import Progress, State, no_progress
+from nearer.solvers.solver import Progress, Solver, State, no_progress
 
 __all__ = ["LBFGS", "Descent", "descend"]
 

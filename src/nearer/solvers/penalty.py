@@ -10,7 +10,7 @@ import numpy as np
 
 from nearer.solvers.lbfgs import Descent, descend
 from nearer.solvers.sgd import adaptive_start
-from nearer.solvers.state import Progress, State
+from nearer.solvers.solver import Progress, State
 from nearer.solvers.tuned import PENALTY
 
 __all__ = ["Ridge", "choose_penalty", "penalty_is_needed"]
@@ -45,9 +45,12 @@ class _Search:
     progress: Progress
     work: int = 0
 
-    def show(self, state: State) -> None:
+    def show(self, state: State) -> State:
+        """Report a state as one of the whole search, and return it."""
         work = self.work + state.n_gradients
-        self.progress(replace(state, n_gradients=work, provisional=True, finished=None, note=self.note))
+        shown = replace(state, n_gradients=work, provisional=True, finished=None, note=self.note)
+        self.progress(shown)
+        return shown
 
     def tried(self, place: int, maps: list[np.ndarray]) -> tuple[float, list[np.ndarray]]:
         """Held-out error for a penalty, and the maps found; `maps` has the start for each part."""
@@ -70,33 +73,30 @@ def choose_penalty(
     warm_up: float,
     smoothing: float,
     progress: Progress,
-) -> tuple[float, np.ndarray, str, int]:
-    """The penalty, a map found with it from X (n, d), a note of what was done, and the number of gradients.
+) -> tuple[float, State]:
+    """The penalty, and a state with a map found with it from X (n, d).
 
     From a middle one, penalties are increased until the held-out error exceeds the lowest by a standard error. If none
     was better, or if the loss is heavy-tailed, they are then decreased while the error does not rise (heavy-tailed: by
     more than a standard error). `warm_up` is the number of passes of AdaGrad.
     """
-    n = objective.n_comparisons
+    n, heavy = objective.n_comparisons, objective.loss.heavy_tailed
     share = PENALTY.held_out if n >= PENALTY.few else PENALTY.held_out_of_few
     splits = min(math.ceil(PENALTY.enough_held_out / (share * n)), PENALTY.max_splits)
     parted = [objective.split(share, rng) for _ in range(splits)]
+    n_held_out = sum(held_out.n_comparisons for _, held_out in parted)
     times = f"{splits} x " if splits > 1 else ""
     note = f"AdaGrad, {warm_up:g} passes over {times}{parted[0][0].n_comparisons:,} comparisons; "
     eased = [(part.smoothed(smoothing) if smoothing > 0 else part, held_out) for part, held_out in parted]
     search = _Search(eased, descent, note, progress)
-    seed = int(rng.integers(2**63))
-    maps = []
-    for part, _ in parted:
-        start = X
-        if warm_up > 0:
+    seed, maps = int(rng.integers(2**63)), [X] * splits
+    if warm_up > 0:
+        for number, (part, _) in enumerate(parted):
             state = adaptive_start(part, X, warm_up, seed, search.show)
             search.work += state.n_gradients
-            start = state.X
-        maps.append(start)
+            maps[number] = state.X
     lowest, first = search.tried(PENALTY.first, maps)
     chosen, best = PENALTY.first, first
-    n_held_out = sum(held_out.n_comparisons for _, held_out in parted)
 
     def by_chance() -> float:
         return PENALTY.by_chance * math.sqrt(lowest * (1.0 - lowest) / min(n_held_out, n))
@@ -108,7 +108,6 @@ def choose_penalty(
             chosen, best, lowest = stronger, maps, error
         elif not error <= lowest + by_chance():
             break
-    heavy = objective.loss.heavy_tailed
     if chosen == PENALTY.first or heavy:
         maps = first
         worse = by_chance() if heavy else 0.0
@@ -119,5 +118,5 @@ def choose_penalty(
             chosen, lowest = weaker, min(error, lowest)
     # Continue from the more strongly regularised map; the others overfit the training part.
     search.note += f"penalty {PENALTY.grid[chosen]:g} chosen by {times}{parted[0][1].n_comparisons:,} held out; "
-    search.show(State(best[0], eased[0][0].value(best[0]), 0, held_out_error=lowest))
-    return PENALTY.grid[chosen], best[0], search.note, search.work
+    value = eased[0][0].value(best[0])
+    return PENALTY.grid[chosen], search.show(State(best[0], value, 0, held_out_error=lowest))

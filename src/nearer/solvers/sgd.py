@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.solvers.solver import Solver
-from nearer.solvers.state import Progress, State, no_progress
+from nearer.solvers.solver import Progress, Solver, State, no_progress
 from nearer.solvers.step_sizes import Constant, Decaying, as_rule
 
 __all__ = ["SGD", "adaptive_start"]
@@ -61,11 +60,12 @@ def adaptive_start(objective: Any, X: np.ndarray, passes: float, seed: int, prog
     if not math.isfinite(passes * objective.n_comparisons):
         raise ValueError(f"warm_up: got {passes:g} passes, expected a number of steps that can be counted")
     n_steps, done, pulls = math.ceil(passes * objective.n_comparisons), 0, np.zeros(objective.n_objects)
+    note = f"AdaGrad, {passes:g} passes over {objective.n_comparisons:,} comparisons; "
     while True:
         count = min(_PIECE, n_steps - done)
         X, pulls, value = objective.adagrad_pass(X, pulls, _STEP, count, seed, done)
         done += count
-        state = State(X, value, done, _STEP, provisional=True)
+        state = State(X, value, done, _STEP, provisional=True, note=note)
         progress(state)
         if done >= n_steps:
             return state

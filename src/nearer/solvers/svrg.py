@@ -9,8 +9,7 @@ import numpy as np
 
 from nearer.data import check_integer
 from nearer.objective import Snapshot
-from nearer.solvers.solver import Solver
-from nearer.solvers.state import Progress, State
+from nearer.solvers.solver import Progress, Solver, State
 from nearer.solvers.step_sizes import Constant, StepSize, as_rule, curvature_along_gradient, curvature_between
 
 __all__ = ["SVRG"]
