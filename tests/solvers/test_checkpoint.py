@@ -8,6 +8,7 @@ import os
 import random
 import resource
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from test_own_solver import Momentum
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.cli import main
 from nearer.io import FileFormatError, write_comparisons
-from nearer.objective import LocalObjective
 from nearer.solvers import BB, GD, LBFGS, SBB, SGD, SVRG, Auto, Convex, checkpoint
 from nearer.warning_types import ReproducibilityWarning
 
@@ -120,11 +120,24 @@ def test_several_starts(answers, tmp_path, n_jobs):
     same(OrdinalEmbedding(**options).fit(answers, checkpoint=tmp_path / "c", resume=True), whole)
 
 
-def test_a_run_that_was_kept_does_not_change_while_the_fit_goes_on(answers):
-    kept, start = [], np.random.default_rng(1).normal(size=(14, 2))
-    solver = SVRG(step=SBB(), max_epochs=6, tol=0.0)
-    solver.solve(LocalObjective(answers, "soe", 2), start, 0, keep=lambda run, always: kept.append(run))
-    assert [len(run.history) for run in kept] == [len(run.values) for run in kept] == list(range(1, 8))
+def test_a_start_that_fails_while_another_is_written(answers, tmp_path):
+    """What is written of a start is of one epoch, also if a callback ends it between two epochs."""
+    arrivals, failed = itertools.count(), threading.Event()
+
+    def cut(row, state):
+        if row.epoch == 5 and next(arrivals) == 1:  # the slower start waits, and is written after the other failed
+            failed.wait(60)
+        if row.epoch == 12:
+            failed.set()
+            raise Cut
+
+    model = OrdinalEmbedding(n_init=2, solver=LBFGS(max_epochs=12, tol=0.0), n_jobs=2, callbacks=[cut])
+    with pytest.raises(Cut):
+        model.fit(answers, checkpoint=tmp_path / "c")
+    runs = checkpoint.Checkpoint(tmp_path / "c", resume=True).runs
+    assert sorted(len(run.history) for run in runs)[-1] == 12
+    for run in runs:
+        assert (run.state.value, run.state.n_gradients) == (run.history[-1].objective, run.history[-1].n_gradients)
 
 
 def test_a_stopped_fit_goes_on_and_limits_may_grow(answers, tmp_path):

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -39,6 +39,8 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
     with ThreadPoolExecutor(min(n_jobs, count)) as pool:
         try:
             running = [pool.submit(contextvars.copy_context().run, run, number) for number in range(count)]
+            for future in as_completed(running):
+                future.result()
             return [future.result() for future in running]
         except BaseException:
             stop.set()
