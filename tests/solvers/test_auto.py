@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ import oracles
 from nearer import kernels
 from nearer.data import Comparisons
 from nearer.objective import LocalObjective
-from nearer.solvers import LBFGS, Auto, Solver, State
+from nearer.solvers import LBFGS, Auto, Solver, State, auto
 from problems import FORMS, noisy_problem, random_problem
 
 LOSSES = oracles.LOSSES
@@ -53,10 +53,10 @@ def test_subset_of_mostly_weightless_comparisons():
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_result_is_about_all_comparisons(loss):
+def test_result_is_about_all_comparisons(loss, monkeypatch):
     problem = noisy_problem(loss, "weighted triplets", size=3000)
-    solver = Auto(first_batch=2.0)  # several batches
-    result = solver.solve(problem.objective, np.random.default_rng(0).normal(size=problem.X.shape), 0)
+    monkeypatch.setattr(auto, "AUTO", replace(auto.AUTO, first_batch=2.0))  # several batches
+    result = Auto().solve(problem.objective, np.random.default_rng(0).normal(size=problem.X.shape), 0)
     assert result.converged
     assert result.objective == pytest.approx(problem.objective.value(result.embedding), rel=1e-12)
     assert (np.diff(result.history.column("n_gradients")) >= 0).all()
@@ -66,9 +66,10 @@ def test_result_is_about_all_comparisons(loss):
 
 @pytest.mark.parametrize("output", ["last", "best", "uniform"])
 @pytest.mark.parametrize("max_epochs", [1, 3])
-def test_a_run_stopped_among_the_batches_tells_the_objective_of_all(output, max_epochs):
+def test_a_run_stopped_among_the_batches_tells_the_objective_of_all(output, max_epochs, monkeypatch):
     problem = noisy_problem("ste", size=3000)
-    solver = Auto(first_batch=2.0, max_epochs=max_epochs, output=output)
+    monkeypatch.setattr(auto, "AUTO", replace(auto.AUTO, first_batch=2.0))
+    solver = Auto(max_epochs=max_epochs, output=output)
     result = solver.solve(problem.objective, problem.X, 0)
     assert not result.converged
     assert result.objective == pytest.approx(problem.objective.value(result.embedding), rel=1e-12)

@@ -98,7 +98,7 @@ class Objective:
         """Training and held-out part (about `fraction`): no question is in both, every object is in the first."""
         raise NotImplementedError
 
-    def smoothed(self, width: float) -> Objective:
+    def smoothed(self, width: float = 1.0) -> Objective:
         """The same objective with kinks of its loss rounded to a width (see `Loss.smoothed`)."""
         raise NotImplementedError
 

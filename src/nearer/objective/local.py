@@ -225,7 +225,7 @@ class LocalObjective(BlockObjective):
             )
         return self._of(self.comparisons[~out]), self._of(self.comparisons[out])
 
-    def smoothed(self, width: float) -> LocalObjective:
+    def smoothed(self, width: float = 1.0) -> LocalObjective:
         return self.with_loss(self.loss.smoothed(width), self.n_components)
 
     def with_loss(self, loss: Loss, n_components: int) -> LocalObjective:

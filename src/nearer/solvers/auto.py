@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearer.data import check_bool, check_number, is_number
+from nearer.data import check_bool, check_number
 from nearer.objective import Objective, offers
 from nearer.solvers.guide import guided_start, sample_for_guide
 from nearer.solvers.lbfgs import Descent
 from nearer.solvers.penalty import Ridge, choose_penalty, penalty_is_needed
 from nearer.solvers.sgd import adaptive_start
 from nearer.solvers.solver import Progress, Solver, State
-from nearer.solvers.tuned import AUTO, PENALTY
 
 __all__ = ["Auto"]
 
@@ -22,13 +21,29 @@ _SAMPLED = "subset", "adagrad_pass"  # methods that stages 1 and 2 need
 _MOST_HALVINGS = 64
 
 
+@dataclass(frozen=True)
+class _Constants:
+    """Chosen on problems of ten to a million objects (`benchmarks/ablation.py`)."""
+
+    # Minimum comparisons per coordinate (n_objects x n_components) in the first of several batches; inf: one batch.
+    first_batch: float = 20.0
+    growth: float = 5.0  # ratio of consecutive batches
+    batch_tol: float = 1e-3  # as `Auto.tol`, for all batches but the last
+    shrinkage: float = 0.01  # penalty of a single batch, times the mean squared distance from the origin
+    kept: float = 0.1  # fraction of it that a loss with a kink keeps to the end
+    memory: int = 10  # of L-BFGS
+
+
+AUTO = _Constants()
+
+
 @dataclass
 class Auto(Solver):
     """A guided or an adaptive stochastic start, then L-BFGS on batches that grow to all comparisons.
 
     1. In up to `guide` dimensions: the best of several maps, most of them found with the softplus loss in extra
-       dimensions from a sample of the comparisons (see `guided_start`), to avoid poor local minima. In more dimensions:
-       AdaGrad steps on a first random batch bring random points into rough order at the cost of a few gradients.
+       dimensions from a sample of the comparisons, to avoid poor local minima. In more dimensions: AdaGrad steps on a
+       first random batch bring random points into rough order at the cost of a few gradients.
     2. L-BFGS on that batch, then on batches five times larger, each to the precision that its size allows. The kink
        of the hinge loss is smoothed. If there are too few comparisons for smaller batches and there is no guide, the
        batch is all comparisons, with a small ridge penalty: many maps satisfy so few answers, and the penalty selects
@@ -47,15 +62,6 @@ class Auto(Solver):
 
     Parameters
     ----------
-    warm_up : float, default 2
-        Passes over the first batch in step 1.
-    first_batch : float, default 20
-        Minimum comparisons per coordinate (n_objects x n_components) in the first of several batches; inf: one batch
-        of all comparisons.
-    shrinkage : float, default 0.01
-        Penalty of step 2, times the mean squared distance from the origin.
-    smoothing : float, default 1
-        Width of the smoothed kink in step 2, see `Loss.smoothed`.
     guide : int, default 3
         The guide is used for up to this many dimensions; 0: never.
     keep_start : bool, default False
@@ -63,18 +69,14 @@ class Auto(Solver):
     penalty : float, optional
         Ridge penalty of step 3: this times the mean squared distance from the origin is added to the objective, but not
         to the value reported. By default 0, unless there are more than `guide` dimensions, at least 50 comparisons
-        (1,000 for a heavy-tailed loss), fewer than `few` per coordinate, and no `validation_fraction`: then it is
-        chosen on held-out comparisons.
+        (1,000 for a heavy-tailed loss), fewer than `few` per coordinate, and no `validation_fraction`: then it is chosen
+        on held-out comparisons.
     few : float, default 8
         See `penalty`.
     """
 
     max_epochs: int = 1000
     tol: float = 1e-4
-    warm_up: float = 2.0
-    first_batch: float = 20.0
-    shrinkage: float = 0.01
-    smoothing: float = 1.0
     guide: int = 3
     keep_start: bool = False
     penalty: float | None = None
@@ -82,12 +84,10 @@ class Auto(Solver):
     name = "auto"
 
     def check_objective(self, objective: object) -> None:
-        for name in ("warm_up", "shrinkage", "smoothing", "guide", "few"):
+        for name in ("guide", "few"):
             check_number(getattr(self, name), f"{self.name}: {name}", zero=True)
         check_bool(self.keep_start, f"{self.name}: keep_start")
         check_number(self.penalty, f"{self.name}: penalty", zero=True, allow_none=True)
-        if not (is_number(self.first_batch) and self.first_batch > 0):  # may be infinite
-            raise ValueError(f"{self.name}: first_batch: got {self.first_batch!r}, expected a number above 0")
 
     def settled(self, values: list[float]) -> str:
         return ""  # `epoch` sees to it, since the scale is settled last
@@ -101,9 +101,9 @@ class Auto(Solver):
             begun = guided_start(guide, X0, rng, progress)
         if self._penalty_to_choose(objective):
             descent = self._descent(objective, AUTO.batch_tol)
-            penalty, begun = choose_penalty(objective, X0, rng, descent, self.warm_up, self.smoothing, progress)
+            penalty, begun = choose_penalty(objective, X0, rng, descent, progress)
             return self._begun(objective, begun, [Stage(objective.n_comparisons, penalty=penalty, tol=self.tol)], rng)
-        warm = sampled and guide is None and not self.keep_start and self.warm_up > 0
+        warm = sampled and guide is None and not self.keep_start
         return self._begun(objective, begun, self._stages(objective, guide), rng, progress if warm else None)
 
     def epoch(self, objective: Any, state: State, rng: np.random.Generator) -> State:
@@ -125,7 +125,7 @@ class Auto(Solver):
         stage, at_start = Stage(*stages[0]), rng.bit_generator.state
         self._take_batch(objective, stage, rng)
         if warm_up is not None:
-            before = adaptive_start(self._batch, before.X, self.warm_up, int(rng.integers(2**63)), warm_up)
+            before = adaptive_start(self._batch, before.X, int(rng.integers(2**63)), warm_up)
         inner = self._descent(objective, stage.tol).init(self._eased_batch, before.X)
         inner = replace(inner, n_gradients=before.n_gradients + inner.n_gradients)
         memory = {"stages": [tuple(stage) for stage in stages], "rng": at_start, "note": before.note}
@@ -136,8 +136,8 @@ class Auto(Solver):
         whole = stage.size == objective.n_comparisons
         self._batch = objective if whole else objective.subset(stage.size, rng)
         self._eased_batch = self._batch
-        if stage.eased and self._eases(self._batch):
-            self._eased_batch = self._batch.smoothed(self.smoothing)
+        if stage.eased and offers(self._batch, "smoothed"):
+            self._eased_batch = self._batch.smoothed()
         if stage.penalty > 0:
             self._eased_batch = Ridge(self._eased_batch, stage.penalty)
 
@@ -172,9 +172,6 @@ class Auto(Solver):
             return False
         return penalty_is_needed(objective, self.few)
 
-    def _eases(self, batch: Any) -> bool:
-        return self.smoothing > 0 and offers(batch, "smoothed")
-
     def _smallest(self, objective: Any, state: State, unit: float | None, most: float) -> tuple[np.ndarray, float, int]:
         """The last of X, X/2, X/4, ... whose value rose by at most `tol` and not above `most`; value; evaluations."""
         X, value = state.X, float(state.value)  # type: ignore[arg-type]
@@ -197,25 +194,26 @@ class Auto(Solver):
         keeps part of the penalty; if they are many, the last stage but one has all of them, smoothed.
         """
         n, penalty = objective.n_comparisons, self.penalty or 0.0
-        kinked = self._eases(objective) and objective.loss.smoothed(self.smoothing) != objective.loss
         if self.keep_start or not offers(objective, *_SAMPLED):
             return [Stage(n, False, penalty, self.tol)]
+        smoothable = offers(objective, "smoothed")
+        kinked = smoothable and objective.loss.smoothed() != objective.loss
         unknowns = objective.n_objects * objective.n_components
         sizes: list[int] = []
-        size, least = n / AUTO.growth, 0.35 * self.first_batch * unknowns
+        size, least = n / AUTO.growth, 0.35 * AUTO.first_batch * unknowns
         while size >= least:
             sizes.insert(0, int(np.ceil(size)))
-            size, least = size / AUTO.growth, self.first_batch * unknowns
+            size, least = size / AUTO.growth, AUTO.first_batch * unknowns
         if not sizes and guide is None:
             if kinked and self.penalty is None:
-                penalty = PENALTY.kept * self.shrinkage
-            return [Stage(n, True, self.shrinkage, AUTO.batch_tol), Stage(n, False, penalty, self.tol)]
+                penalty = AUTO.kept * AUTO.shrinkage
+            return [Stage(n, True, AUTO.shrinkage, AUTO.batch_tol), Stage(n, False, penalty, self.tol)]
         done = 0 if guide is None else guide.n_comparisons
         stages = [Stage(size, True, 0.0, AUTO.batch_tol) for size in sizes if size > done]
         if kinked:
             stages.append(Stage(n, True, 0.0, max(self.tol, 0.1 * AUTO.batch_tol)))
         tol = self.tol
-        if guide is None and offers(objective, "smoothed"):
+        if guide is None and smoothable:
             tol *= objective.loss.tolerance
         return [*stages, Stage(n, False, penalty, tol)]
 

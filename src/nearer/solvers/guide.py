@@ -12,9 +12,50 @@ from nearer.objective import Objective, offers
 from nearer.solvers.lbfgs import Descent, descend
 from nearer.solvers.sgd import adaptive_start
 from nearer.solvers.solver import Progress, State, no_progress
-from nearer.solvers.tuned import GUIDE
 
 __all__ = ["guided_start", "main_axes", "sample_for_guide"]
+
+
+@dataclass(frozen=True)
+class _Constants:
+    """Chosen on ten kinds of generated data, judged on two others and on human answers (`benchmarks/starts.py`)."""
+
+    # Comparisons in the sample, per object (more in 1-D, where local minima are worst), or per coordinate if memory is
+    # short.
+    per_object: int = 100
+    per_object_1d: int = 400
+    per_coordinate: int = 20
+    # A descent ends when `patience` iterations gain less than `tol` of the objective at zero.
+    tol: float = 1e-3
+    loose_tol: float = 1e-2
+    patience: int = 5
+    short_patience: int = 3
+    shortest_patience: int = 2
+    max_iterations: int = 100  # of a descent in one compiled call, which cannot be interrupted
+    max_scalings: int = 30
+    # 2-D: extra dimensions of each softplus start, and further starts for few comparisons.
+    extra_2d: tuple[int, ...] = (1, 2, 1)
+    extra_2d_few: tuple[int, ...] = (2, 1)
+    few_2d: int = 3000
+    # 3-D maps are seldom stuck: the better of two starts, from fewer comparisons.
+    extra_3d: tuple[int, ...] = (1, 1)
+    per_object_3d: int = 40
+    # 1-D: the starts are projections of a 2-D map and angles around its centre. The best are descended, then reordered
+    # over candidate positions in rounds that keep fewer and fewer: first on a sample (fixed + per object), then on all.
+    projections: int = 8
+    angles: int = 8
+    descended: int = 8
+    kept_on_sample: tuple[int, ...] = (5, 3)
+    kept_on_all: tuple[int, ...] = (3, 2, 1)
+    positions: int = 23
+    order_sample: int = 4000
+    order_sample_per_object: int = 20
+    # Moves of blocks of neighbours: maximum number, and comparisons evaluated in total.
+    block_moves: int = 16
+    block_comparisons: int = 40_000
+
+
+GUIDE = _Constants()
 
 _NEEDS = "subset", "smoothed", "with_loss", "best_places", "descend"
 
@@ -33,9 +74,7 @@ def sample_for_guide(objective: Objective, rng: np.random.Generator) -> Objectiv
     return None
 
 
-def guided_start(
-    part: Objective, X: np.ndarray, rng: np.random.Generator, progress: Progress = no_progress
-) -> State:
+def guided_start(part: Objective, X: np.ndarray, rng: np.random.Generator, progress: Progress = no_progress) -> State:
     """A map for the loss of `part` from X (n, d), the best of several found with the softplus loss in extra dimensions.
 
     The softplus loss pulls with a constant force however far away an object is, and with an extra dimension objects can
@@ -43,7 +82,7 @@ def guided_start(
     value of the loss in use.
     """
     guide, d = _Guide(part, X.shape[1], rng, progress), X.shape[1]
-    smooth = part.smoothed(GUIDE.smoothing)
+    smooth = part.smoothed()
     if d == 1:
         wide = guide.wide_map(part, np.column_stack([X, rng.normal(size=len(X))]), GUIDE.tol, GUIDE.patience)
         found = [_best_line(guide, smooth, main_axes(wide, 2))]
@@ -92,7 +131,7 @@ class _Guide:
     work: int = 0
 
     def warm_up(self, part: Objective, X: np.ndarray, seed: int) -> np.ndarray:
-        state = adaptive_start(part, X, GUIDE.warm_up, seed, self.show)
+        state = adaptive_start(part, X, seed, self.show)
         self.work += state.n_gradients
         return state.X
 

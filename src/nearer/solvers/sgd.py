@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +13,7 @@ from nearer.solvers.step_sizes import Constant, Decaying, as_rule
 __all__ = ["SGD", "adaptive_start"]
 
 _PIECE = 5_000_000  # AdaGrad steps between two looks at the time limit
+PASSES = 2  # of AdaGrad over the comparisons
 _STEP = 1.0  # length of a first AdaGrad step; the losses set the scale of a map, so 1 suits them all
 
 
@@ -52,15 +52,13 @@ class SGD(Solver):
         return State(X, None, done + n, size, memory=state.memory)
 
 
-def adaptive_start(objective: Any, X: np.ndarray, passes: float, seed: int, progress: Progress = no_progress) -> State:
-    """The state after `passes` over the comparisons by AdaGrad steps from X (n, d): a warm-up for other solvers.
+def adaptive_start(objective: Any, X: np.ndarray, seed: int, progress: Progress = no_progress) -> State:
+    """The state after two passes of AdaGrad steps from X (n, d): a warm-up for other solvers.
 
     The value of a state is the mean loss since the previous one.
     """
-    if not math.isfinite(passes * objective.n_comparisons):
-        raise ValueError(f"warm_up: got {passes:g} passes, expected a number of steps that can be counted")
-    n_steps, done, pulls = math.ceil(passes * objective.n_comparisons), 0, np.zeros(objective.n_objects)
-    note = f"AdaGrad, {passes:g} passes over {objective.n_comparisons:,} comparisons; "
+    n_steps, done, pulls = PASSES * objective.n_comparisons, 0, np.zeros(objective.n_objects)
+    note = f"AdaGrad, {PASSES} passes over {objective.n_comparisons:,} comparisons; "
     while True:
         count = min(_PIECE, n_steps - done)
         X, pulls, value = objective.adagrad_pass(X, pulls, _STEP, count, seed, done)

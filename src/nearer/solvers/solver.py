@@ -131,7 +131,7 @@ class State:
 
 Callback = Callable[[HistoryRow, State], Any]
 """Called after every epoch with the clock stopped; a true return value stops the run."""
-Progress = Callable[[State], None]
+Progress = Callable[[State], Any]
 """Called from inside a long `init` with what is known so far; raises when the run has to stop."""
 
 
