@@ -24,7 +24,7 @@ from nearer import OrdinalEmbedding
 from nearer.datasets import SyntheticData, make_comparisons, make_points
 from nearer.losses import HingeLoss, loss_names
 from nearer.metrics import comparison_error
-from nearer.solvers import LBFGS, SBB, SVRG, Auto, Progress, Solver, State, auto
+from nearer.solvers import LBFGS, SBB, SVRG, Auto, Progress, Solver, State, auto, penalty
 
 
 def _all_data_begin(row: Any, state: Any) -> bool:
@@ -54,8 +54,16 @@ VARIANTS: dict[str, tuple[Callable[[], Solver], dict[str, Any]]] = {
     "SVRG-SBB, warm-up": (lambda: WarmSVRG(step=SBB()), {}),
 }
 
+
+def _without_warm_up() -> contextlib.ExitStack:
+    stack = contextlib.ExitStack()
+    for module in (auto, penalty):
+        stack.enter_context(patch.object(module, "adaptive_start", lambda batch, X, *_: State(X, None, 0)))
+    return stack
+
+
 WITHOUT: dict[str, Callable[[], Any]] = {  # what is replaced while a variant runs
-    "no stochastic start": lambda: patch.object(auto, "adaptive_start", lambda batch, X, *_: State(X, None, 0)),
+    "no stochastic start": _without_warm_up,
     "no growing batches": lambda: patch.object(auto, "AUTO", replace(auto.AUTO, first_batch=math.inf)),
     "no shrinkage": lambda: patch.object(auto, "AUTO", replace(auto.AUTO, shrinkage=0.0)),
     "no smoothing": lambda: patch.object(HingeLoss, "smoothed", lambda loss, width=1.0: loss),
