@@ -194,7 +194,8 @@ class LocalObjective(BlockObjective):
             relative = np.asarray(comparisons.weights, dtype=np.float64) / comparisons.weights.max()
             # Mean one; equal weights become exactly one.
             self._scale = frozen(np.ascontiguousarray(relative * (len(relative) / relative.sum())))
-        self._all_blocks = self._cut(self._index, self._scale)
+        bounds = block_bounds(self.n_comparisons, self.n_objects)
+        self._all_blocks = [Block(self._index, self._scale, start, stop) for start, stop in bounds]
         # A custom loss would have to be compiled for it, which takes seconds.
         self.pays_in_one_call = len(self._all_blocks) == 1 and not isinstance(self.loss, CustomLoss)
 
@@ -268,9 +269,6 @@ class LocalObjective(BlockObjective):
 
     def _blocks(self) -> list[Block]:
         return self._all_blocks
-
-    def _cut(self, index: np.ndarray, scale: np.ndarray) -> list[Block]:
-        return [Block(index, scale, start, stop) for start, stop in block_bounds(len(index), self.n_objects)]
 
     def _draws(self, n_steps: int, seed: int, first: int) -> list[tuple[Block, tuple[int, int, int]]]:
         return [(Block(self._index, self._scale, 0, self.n_comparisons), (int(seed), int(first), int(n_steps)))]

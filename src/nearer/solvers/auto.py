@@ -69,8 +69,8 @@ class Auto(Solver):
     penalty : float, optional
         Ridge penalty of step 3: this times the mean squared distance from the origin is added to the objective, but not
         to the value reported. By default 0, unless there are more than `guide` dimensions, at least 50 comparisons
-        (1,000 for a heavy-tailed loss), fewer than `few` per coordinate, and no `validation_fraction`: then it is chosen
-        on held-out comparisons.
+        (1,000 for a heavy-tailed loss), fewer than `few` per coordinate, and no `validation_fraction`: then it is
+        chosen on held-out comparisons.
     few : float, default 8
         See `penalty`.
     """

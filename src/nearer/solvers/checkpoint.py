@@ -7,7 +7,6 @@ import threading
 import time
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 import nearer
 from nearer.archive import Arrays, as_json, from_json, read_archive, write_archive
 from nearer.io import FileFormatError, atomic_write
-from nearer.io.files import refuse_dangling, refuse_irregular
+from nearer.io.files import refuse_irregular, refuse_unwritable
 from nearer.solvers.solver import History, HistoryRow, Run, Solver, State
 from nearer.warning_types import ReproducibilityWarning
 
@@ -39,9 +38,7 @@ class Checkpoint:
     def __init__(self, path: str | os.PathLike[str], resume: bool = False):
         self.path = os.fspath(path)
         refuse_irregular(path)
-        refuse_dangling(path)
-        if not Path(path).absolute().parent.is_dir():
-            raise FileNotFoundError(f"checkpoint: {self.path}: the folder {Path(path).parent} does not exist")
+        refuse_unwritable(path, force=True)
         self.about: dict[str, Any] = {}  # identifies the fit
         self.setting: dict[str, Any] = {}  # of the objective, set before `begin`
         self.starts: list[np.ndarray] = []
