@@ -104,28 +104,6 @@ def test_stochastic_passes_over_many_blocks_step_by_step(form):
     )
 
 
-def test_subset_keeps_rows_and_weights_together():
-    problem = random_problem("ste", "weighted quadruplets", n=30, size=500)
-    whole = problem.objective.comparisons
-    weight = {tuple(row): w for row, w in zip(whole.index.tolist(), whole.weights)}
-    part = in_blocks(problem, 64).subset(120, np.random.default_rng(0)).comparisons
-    assert len(part) == 120
-    assert part.weights.tolist() == [weight[tuple(row)] for row in part.index.tolist()]
-    everything = in_blocks(problem, 64).subset(10_000, np.random.default_rng(0))
-    assert_same_objective(everything, problem.objective, problem.X)
-
-
-def test_subset_holds_something_that_counts():
-    rows = random_problem("ste", size=400).Q
-    weights = np.zeros(400)
-    weights[317] = 2.5
-    source = MemorySource(Comparisons(rows, weights=weights))
-    for seed in range(5):
-        part = StreamedObjective(source, "ste", 2, 9, block_size=50).subset(10, np.random.default_rng(seed))
-        assert part.comparisons.weights.max() == 2.5
-        assert part.n_comparisons == 10
-
-
 SOLVERS = [Auto(), SVRG(step=SBB(), max_epochs=30), SGD(step=Decaying(step=1.0), max_epochs=100)]
 
 
