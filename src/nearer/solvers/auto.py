@@ -41,24 +41,16 @@ AUTO = _Constants()
 class Auto(Solver):
     """A guided or an adaptive stochastic start, then L-BFGS on batches that grow to all comparisons.
 
-    1. In up to `guide` dimensions: the best of several maps, most of them found with the softplus loss in extra
-       dimensions from a sample of the comparisons, to avoid poor local minima. In more dimensions: AdaGrad steps on a
-       first random batch bring random points into rough order at the cost of a few gradients.
-    2. L-BFGS on that batch, then on batches five times larger, each to the precision that its size allows. The kink
-       of the hinge loss is smoothed. If there are too few comparisons for smaller batches and there is no guide, the
-       batch is all comparisons, with a small ridge penalty: many maps satisfy so few answers, and the penalty selects
-       one that satisfies them with a margin and predicts held-out ones better. A loss with a kink keeps a tenth of the
-       penalty in step 3.
+    1. In up to `guide` dimensions: the best of several maps, found mostly with the softplus loss in extra dimensions.
+       In more dimensions: AdaGrad steps on a first random batch.
+    2. L-BFGS on that batch, then on larger ones, smoothed; of few comparisons, on all of them with a ridge penalty.
     3. L-BFGS on all comparisons until `patience` iterations gain less than `tol` of the objective at zero (all points
-       equal), beyond which held-out error no longer improves.
+       equal).
     4. The map is halved while the objective does not rise: some losses hardly depend on the scale of a large map.
 
-    Few comparisons in many dimensions can be overfitted. In that case, steps 1 and 2 are replaced by a search for the
-    ridge penalty of step 3 on held-out comparisons (see `penalty`): a tenth of them, or a fifth of fewer than 1,000,
-    with several splits for fewer than 5,000.
-
-    In steps 1 and 2, the history has the objective of the batch, or that of the guide's loss. An objective without
-    `subset` gets steps 3 and 4 only.
+    Where few comparisons in many dimensions could be overfitted, a search for the ridge penalty of step 3 on held-out
+    comparisons replaces steps 1 and 2. Until step 3, the history has the objective of the batch, or that of the
+    guide's loss. An objective without `subset` gets steps 3 and 4 only.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -25,7 +26,7 @@ _FORMAT = 2
 _CONTENT = ("about", "setting", "starts", "runs")
 _SHARE = 0.1  # most of the time that writing may take
 _LIMITS = ("max_epochs", "max_seconds")  # a resumed run may have other ones
-_SAME = 1e-10  # relative
+_VALUE, _SAME = "objective at the start", 1e-10  # its last digits depend on the processor and the order of rows
 
 
 class Checkpoint:
@@ -72,16 +73,20 @@ class Checkpoint:
         own = solver.get_params(deep=False)
         about |= {f"solver: {name}": repr(value) for name, value in own.items() if name not in _LIMITS}
         if not self.found:
-            self.about = {**about, "objective at the start": objective.value(starts[0])}
-            self.starts, self.runs = list(starts), [Run(rng.bit_generator.state) for rng in generators]
+            self.about, self.starts = {**about, _VALUE: objective.value(starts[0])}, list(starts)
+            self.runs = [Run(rng.bit_generator.state) for rng in generators]
             self._write()
             return self.starts
-        for name, expected in about.items():
-            self._require(self.about.get(name) == expected, name, expected)
-        at_start, value = self.about["objective at the start"], objective.value(self.starts[0])
-        # Another processor or order of rows changes the last digits.
-        self._require(abs(at_start - value) <= _SAME * abs(value), "objective at the start", value)
-        if at_start != value:
+        other = next((name for name, expected in about.items() if self.about.get(name) != expected), "")
+        if not other:
+            about[_VALUE] = objective.value(self.starts[0])
+            other = "" if math.isclose(self.about[_VALUE], about[_VALUE], rel_tol=_SAME) else _VALUE
+        if other:
+            raise ValueError(
+                f"checkpoint: {self.path} is of another fit: {other}: got {self.about.get(other)}, expected "
+                f"{about[other]}. Use the same data and parameters, or another file"
+            )
+        if self.about[_VALUE] != about[_VALUE]:
             warnings.warn(
                 f"checkpoint: {self.path}: the objective differs in its last digits, as on another processor or "
                 "with reordered rows; the result will not be the same bit for bit",
@@ -98,13 +103,6 @@ class Checkpoint:
             self.runs[number] = run
             if always or time.perf_counter() >= self._not_before:
                 self._write()
-
-    def _require(self, same: bool, name: str, expected: Any) -> None:
-        if not same:
-            raise ValueError(
-                f"checkpoint: {self.path} is of another fit: {name}: got {self.about.get(name)}, expected {expected}. "
-                "Use the same data and parameters, or another file"
-            )
 
     def _write(self) -> None:
         started = time.perf_counter()
