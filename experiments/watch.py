@@ -88,17 +88,10 @@ class Watched:
         return self._in_pieces(piece, X, n_steps, most=2), total
 
     def sgd_pass(
-        self,
-        X: np.ndarray,
-        step: float,
-        n_steps: int,
-        seed: int,
-        first: int = 0,
-        decay: float = 0.0,
-        power: float = 1.0,
+        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0
     ) -> np.ndarray:
         def piece(X: np.ndarray, done: int, n: int) -> tuple[np.ndarray, int]:
-            return self.objective.sgd_pass(X, step, n, seed, first=first + done, decay=decay, power=power), n
+            return self.objective.sgd_pass(X, step, n, seed, first=first + done, decay=decay), n
 
         return self._in_pieces(piece, X, n_steps, most=1)
 

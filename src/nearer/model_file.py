@@ -44,6 +44,7 @@ _PARTS = {name: getattr(_solvers, name) for name in (*_STEP_SIZES, *(one.class_n
 # Parameters of older versions that change nothing in a fitted map.
 _GONE = {
     "SVRG": ("first_snapshot", "warm_up"),
+    "Decaying": ("power",),
     "Auto": ("step", "growth", "batch_tol", "memory", "warm_up", "first_batch", "shrinkage", "smoothing"),
 }
 

@@ -71,7 +71,7 @@ def test_passes_over_one_block_are_those_in_memory(loss, form):
     for n_steps, first in ((30, 0), (25, 13)):
         rest = n_steps, 5, first
         for got, expected in (
-            (disk.sgd_pass(X, 0.1, *rest, 0.1, 0.5), local.sgd_pass(X, 0.1, *rest, 0.1, 0.5)),
+            (disk.sgd_pass(X, 0.1, *rest, 0.1), local.sgd_pass(X, 0.1, *rest, 0.1)),
             tuple(one.svrg_pass(X, one.snapshot(X + 0.1), 0.1, *rest) for one in (disk, local)),
             *zip(disk.adagrad_pass(X, memory, 0.1, *rest), local.adagrad_pass(X, memory, 0.1, *rest)),
         ):

@@ -59,7 +59,7 @@ class Dummy:
         assert first == 0 or X[0, 0] - snapshot.X[0, 0] == first
         return X + n_steps
 
-    def sgd_pass(self, X, step, n_steps, seed, first=0, decay=0.0, power=1.0):
+    def sgd_pass(self, X, step, n_steps, seed, first=0, decay=0.0):
         return X + n_steps
 
     def adagrad_pass(self, X, memory, step, n_steps, seed, first=0):

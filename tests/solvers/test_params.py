@@ -45,7 +45,7 @@ NAN = float("nan")
         (SVRG, "inner_steps", 0), (SVRG, "inner_steps", 2.5), (SVRG, "step", Decaying()), (SVRG, "step", "sbb"),
         (SVRG, "step", -0.1), (Auto, "guide", -1), (Auto, "penalty", NAN), (Convex, "lam", -1), (SBB, "epsilon", -1.0),
         (SBB, "epsilon", NAN), (SBB, "first_step", 0.0), (SBB, "relative", None), (BB, "first_step", -1),
-        (Constant, "first_step", math.inf), (Decaying, "step", 0), (Decaying, "decay", -1), (Decaying, "power", True),
+        (Constant, "first_step", math.inf), (Decaying, "step", 0), (Decaying, "decay", -1),
     ],
 )  # fmt: skip
 def test_bad_parameters_are_refused(cls, name, value):

@@ -79,9 +79,9 @@ class Objective:
         raise NotImplementedError
 
     def sgd_pass(
-        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0, power: float = 1
+        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0
     ) -> np.ndarray:
-        """Plain stochastic steps; step t has size ``step / (1 + decay * t) ** power``, t counted from `first`."""
+        """Plain stochastic steps; step t has size ``step / (1 + decay * t)``, t counted from `first`."""
         raise NotImplementedError
 
     def adagrad_pass(

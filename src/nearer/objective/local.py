@@ -89,12 +89,11 @@ class BlockObjective(Objective):
         return X
 
     def sgd_pass(
-        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0, power: float = 1
+        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0
     ) -> np.ndarray:
         X = self._points(X).copy()
-        sizes = float(step), float(decay), float(power)
         for block, steps in self._draws(n_steps, seed, first):
-            self._kernels.sgd_pass(block.index, block.scale, *self._code, X, *sizes, *steps)
+            self._kernels.sgd_pass(block.index, block.scale, *self._code, X, float(step), float(decay), *steps)
         return X
 
     def adagrad_pass(

@@ -47,8 +47,8 @@ class SGD(Solver):
         if isinstance(rule, Constant):
             rule = Decaying(float(rule.first_step), decay=0.0)  # type: ignore[arg-type]  # see check_objective
         n, done, seed = objective.n_comparisons, state.n_gradients, state.memory["seed"]
-        size = rule.step / (1.0 + rule.decay * done / n) ** rule.power
-        X = objective.sgd_pass(state.X, rule.step, n, seed, first=done, decay=rule.decay / n, power=rule.power)
+        size = rule.step / (1.0 + rule.decay * done / n)
+        X = objective.sgd_pass(state.X, rule.step, n, seed, first=done, decay=rule.decay / n)
         return State(X, None, done + n, size, memory=state.memory)
 
 

@@ -56,7 +56,7 @@ class Constant(StepSize):
 
 @dataclass
 class Decaying(BaseEstimator):
-    """For `SGD`: step ``step / (1 + decay * e) ** power`` after e epochs' worth of comparisons.
+    """For `SGD`: step ``step / (1 + decay * e)`` after e epochs' worth of comparisons.
 
     Parameters
     ----------
@@ -64,18 +64,14 @@ class Decaying(BaseEstimator):
         The first step, positive.
     decay : float, default 0.5
         At least 0, per epoch.
-    power : float, default 1
-        In (0, 1].
     """
 
     step: float = 0.1
     decay: float = 0.5
-    power: float = 1.0
 
     def __post_init__(self) -> None:
         check_number(self.step, "Decaying: step")
         check_number(self.decay, "Decaying: decay", zero=True)
-        check_number(self.power, "Decaying: power")
 
 
 @dataclass
