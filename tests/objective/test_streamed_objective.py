@@ -29,46 +29,29 @@ def test_blocks_equal_memory(loss, form, size):
     assert_same_objective(in_blocks(problem, size), problem.objective, problem.X)
 
 
+@pytest.mark.parametrize("size", [9, 40])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("loss", loss_names())
-def test_passes_over_one_block_are_those_in_memory(loss, form):
-    problem = random_problem(loss, form)
-    disk, local, X = in_blocks(problem, 40), problem.objective, problem.X
-    memory = np.linspace(0.0, 1.0, len(X))
-    for n_steps, first in ((30, 0), (25, 13)):
-        rest = n_steps, 5, first
-        for got, expected in (
-            (disk.sgd_pass(X, 0.1, *rest, 0.1), local.sgd_pass(X, 0.1, *rest, 0.1)),
-            tuple(one.svrg_pass(X, one.snapshot(X + 0.1), 0.1, *rest) for one in (disk, local)),
-            *zip(disk.adagrad_pass(X, memory, 0.1, *rest), local.adagrad_pass(X, memory, 0.1, *rest)),
-        ):
-            np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-13)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_stochastic_passes_over_many_blocks_step_by_step(form):
+def test_stochastic_passes_step_by_step(loss, form, size):
     """Each block in turn, in the order drawn, as many steps as it is long; weights relative to those of all data."""
-    problem = random_problem("ste", form)
-    name, param, Q, weights = problem.oracle
-    share = oracles.shares(weights, len(Q))
-    disk, seed, step, size, n_steps = in_blocks(problem, 9), 3, 0.05, 9, 60
-    rng = np.random.default_rng([seed, 0])
-    starts = np.concatenate([rng.permutation(np.arange(0, 40, size)) for _ in range(2)])
-    snapshot = disk.snapshot(problem.X + 0.1)
-    plain, reduced, t = problem.X.copy(), problem.X.copy(), 0
-    for start in starts:
+    problem = random_problem(loss, form)
+    disk, X, step, n_steps, seed, first = in_blocks(problem, size), problem.X, 0.02, 60, 3, 7
+    rng = np.random.default_rng([seed, first])
+    draws = []
+    for start in np.concatenate([rng.permutation(np.arange(0, 40, size)) for _ in range(2)]):
         length = min(size, 40 - start)
-        for _ in range(min(length, n_steps - t)):
-            p = start + kernels.draw(seed, t, length)
-            here, there = (share[p] * oracles.row_gradient(name, param, Q[p], Z) for Z in (reduced, snapshot.X))
-            plain -= step * share[p] * oracles.row_gradient(name, param, Q[p], plain)
-            reduced -= step * (here - there + snapshot.gradient)
-            t += 1
-    assert t == n_steps
-    np.testing.assert_allclose(disk.sgd_pass(problem.X, step, n_steps, seed), plain, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(
-        disk.svrg_pass(problem.X, snapshot, step, n_steps, seed), reduced, rtol=1e-10, atol=1e-12
-    )
+        steps = range(len(draws), min(len(draws) + length, n_steps))
+        draws += [start + kernels.draw(seed, first + t, length) for t in steps]
+    snapshot, memory = disk.snapshot(X + 0.1), np.linspace(0.0, 1.0, len(X))
+    plain = oracles.sgd(*problem.oracle, X, [step] * n_steps, draws)[-1]
+    reduced = oracles.dense_svrg(*problem.oracle, X, snapshot.X, step, draws)[-1]
+    adapted = oracles.adagrad(*problem.oracle, X, memory, step, draws)
+    for got, expected in (
+        (disk.sgd_pass(X, step, n_steps, seed, first), plain),
+        (disk.svrg_pass(X, snapshot, step, n_steps, seed, first), reduced),
+        *zip(disk.adagrad_pass(X, memory, step, n_steps, seed, first), adapted),
+    ):
+        np.testing.assert_allclose(got, expected, rtol=1e-8, atol=1e-10)
 
 
 SOLVERS = [Auto(), SVRG(step=SBB(), max_epochs=30), SGD(step=Decaying(step=1.0), max_epochs=100)]

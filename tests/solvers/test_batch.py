@@ -55,16 +55,6 @@ def test_work_counts_every_evaluation(solver):
     assert result.n_gradients == counting.calls * len(problem.Q)
 
 
-def test_a_stationary_start_is_left_alone_and_told():
-    problem = random_problem("hinge")
-    X0 = np.zeros_like(problem.X)  # every distance is 0: the gradient vanishes
-    for solver in (GD(), LBFGS()):
-        result = solver.solve(problem.objective, X0)
-        assert not result.converged
-        assert result.trouble in result.message
-        assert (result.embedding == 0).all()
-
-
 @pytest.mark.parametrize("loss", ["ste", "ckl", "tste", "soe"])
 def test_lbfgs_goes_as_low_as_scipy(loss):
     problem = noisy_problem(loss)
