@@ -51,25 +51,6 @@ def test_a_run_stopped_among_the_batches_tells_the_objective_of_all(output, max_
     assert result.objective == pytest.approx(problem.objective.value(result.embedding), rel=1e-12)
 
 
-def test_an_objective_without_parts_gets_plain_lbfgs():
-    problem = noisy_problem("ste")
-
-    class Plain:
-        n_objects, n_components, n_comparisons = 15, 2, 700
-
-        def value(self, X):
-            return problem.objective.value(X)
-
-        def value_and_gradient(self, X):
-            return problem.objective.value_and_gradient(X)
-
-        def error(self, X):
-            return problem.objective.error(X)
-
-    result = Auto().solve(Plain(), problem.X)
-    assert result.converged
-
-
 @pytest.mark.parametrize(("loss", "kept"), [("hinge", 0.001), ("ste", 0.0), ("soe", 0.0)])
 def test_of_few_comparisons_a_kinked_loss_keeps_some_penalty(loss, kept):
     problem = noisy_problem(loss, d=5)

@@ -17,7 +17,6 @@ from nearer.solvers.solver import Progress, Solver, State
 
 __all__ = ["Auto"]
 
-_SAMPLED = "subset", "adagrad_pass"  # methods that stages 1 and 2 need
 _MOST_HALVINGS = 64
 
 
@@ -31,7 +30,6 @@ class _Constants:
     batch_tol: float = 1e-3  # as `Auto.tol`, for all batches but the last
     shrinkage: float = 0.01  # penalty of a single batch, times the mean squared distance from the origin
     kept: float = 0.1  # fraction of it that a loss with a kink keeps to the end
-    memory: int = 10  # of L-BFGS
 
 
 AUTO = _Constants()
@@ -50,7 +48,7 @@ class Auto(Solver):
 
     Where few comparisons in many dimensions could be overfitted, a search for the ridge penalty of step 3 on held-out
     comparisons replaces steps 1 and 2. Until step 3, the history has the objective of the batch, or that of the
-    guide's loss. An objective without `subset` gets steps 3 and 4 only.
+    guide's loss.
 
     Parameters
     ----------
@@ -74,6 +72,7 @@ class Auto(Solver):
     penalty: float | None = None
     few: float = 8.0
     name = "auto"
+    needs = ("value_and_gradient", "subset", "adagrad_pass")
 
     def check_objective(self, objective: object) -> None:
         for name in ("guide", "few"):
@@ -85,9 +84,8 @@ class Auto(Solver):
         return ""  # `epoch` sees to it, since the scale is settled last
 
     def init(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, progress: Progress) -> State:
-        sampled = offers(objective, *_SAMPLED)
         begun, guide = State(X0, None, 0), None
-        if sampled and not self.keep_start and objective.n_components <= self.guide:
+        if not self.keep_start and objective.n_components <= self.guide:
             guide = sample_for_guide(objective, rng)
         if guide is not None:
             begun = guided_start(guide, X0, rng, progress)
@@ -95,8 +93,8 @@ class Auto(Solver):
             descent = self._descent(objective, AUTO.batch_tol)
             penalty, begun = choose_penalty(objective, X0, rng, descent, progress)
             return self._begun(objective, begun, [Stage(objective.n_comparisons, penalty=penalty, tol=self.tol)], rng)
-        warm = sampled and guide is None and not self.keep_start
-        return self._begun(objective, begun, self._stages(objective, guide), rng, progress if warm else None)
+        warm_up = progress if guide is None and not self.keep_start else None
+        return self._begun(objective, begun, self._stages(objective, guide), rng, warm_up)
 
     def epoch(self, objective: Any, state: State, rng: np.random.Generator) -> State:
         memory = state.memory
@@ -148,13 +146,12 @@ class Auto(Solver):
             value, work = objective.value(X), work + size
         else:
             most = inner.memory["values"][0] if self.keep_start else np.inf
-            X, value, tries = self._smallest(objective, inner, self._descent(objective, self.tol).unit, most)
+            X, value, tries = self._smallest(objective, inner, most)
             work += tries * size
         return replace(shown, X=X, value=value, n_gradients=work, grad_norm=None, provisional=False)
 
     def _descent(self, objective: Any, tol: float) -> Descent:
-        unit = objective.value_at_zero() if offers(objective, *_SAMPLED) else None
-        return Descent(tol=tol, patience=self.patience, memory=AUTO.memory, unit=unit)
+        return Descent(tol=tol, patience=self.patience, unit=objective.value_at_zero())
 
     def _penalty_to_choose(self, objective: Any) -> bool:
         """Whether to choose a penalty on held-out comparisons, because there are few for the dimension."""
@@ -164,10 +161,10 @@ class Auto(Solver):
             return False
         return penalty_is_needed(objective, self.few)
 
-    def _smallest(self, objective: Any, state: State, unit: float | None, most: float) -> tuple[np.ndarray, float, int]:
+    def _smallest(self, objective: Any, state: State, most: float) -> tuple[np.ndarray, float, int]:
         """The last of X, X/2, X/4, ... whose value rose by at most `tol` and not above `most`; value; evaluations."""
         X, value = state.X, float(state.value)  # type: ignore[arg-type]
-        limit = min(value + self.tol * (value if unit is None else unit), most)
+        limit = min(value + self.tol * objective.value_at_zero(), most)
         tries = 0
         while tries < _MOST_HALVINGS:
             tries += 1
@@ -186,7 +183,7 @@ class Auto(Solver):
         keeps part of the penalty; if they are many, the last stage but one has all of them, smoothed.
         """
         n, penalty = objective.n_comparisons, self.penalty or 0.0
-        if self.keep_start or not offers(objective, *_SAMPLED):
+        if self.keep_start:
             return [Stage(n, False, penalty, self.tol)]
         smoothable = offers(objective, "smoothed")
         kinked = smoothable and objective.loss.smoothed() != objective.loss

@@ -96,11 +96,10 @@ class LBFGS(Solver):
 class Descent(LBFGS):
     """L-BFGS until `patience` iterations gain less than `tol` of `unit`: a stage of another solver.
 
-    `unit` defaults to the value at the start; with ``tol=0`` it ends when no step lowers the objective.
-    ``memory["values"]`` of a state has the objective of each iteration.
+    With ``tol=0`` it ends when no step lowers the objective. ``memory["values"]`` has the objective of each iteration.
     """
 
-    unit: float | None = None
+    unit: float = 1.0
 
     def init(self, objective: Any, X0: np.ndarray, rng: Any = None, progress: Progress = no_progress) -> State:
         return self._judged(super().init(objective, X0, rng), [])
@@ -112,8 +111,7 @@ class Descent(LBFGS):
         values = [*before, float(state.value)]  # type: ignore[arg-type]
         if state.grad_norm == 0:
             state = replace(state, finished="converged: the gradient vanishes", grad_norm=None)
-        least = self.tol * (values[0] if self.unit is None else self.unit)
-        patience = self.patience
+        least, patience = self.tol * self.unit, self.patience
         if self.tol > 0 and len(values) > patience and not min(values[:-patience]) - min(values) > least:
             what = "of the objective with all points in one place"
             reason = f"converged: {patience} iterations gained less than {self.tol:.3g} {what}"
