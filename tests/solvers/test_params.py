@@ -39,7 +39,7 @@ NAN = float("nan")
     [
         (LBFGS, "output", "first"), (LBFGS, "max_epochs", -1), (LBFGS, "max_epochs", 2.5), (LBFGS, "max_epochs", True),
         (LBFGS, "patience", 0), (LBFGS, "tol", -1e-3), (LBFGS, "tol", NAN), (LBFGS, "grad_tol", "small"),
-        (LBFGS, "max_seconds", 0), (LBFGS, "memory", 0), (LBFGS, "validation_fraction", 1.0),
+        (LBFGS, "max_seconds", 0), (LBFGS, "memory", 0), (LBFGS, "validation_fraction", 1.1),
         (LBFGS, "validation_fraction", "a tenth"), (LBFGS, "validation_fraction", None), (GD, "step", 0),
         (GD, "step", True), (SGD, "step", Constant()), (SGD, "step", SBB()), (SGD, "step", 0.0), (SGD, "step", "fast"),
         (SVRG, "inner_steps", 0), (SVRG, "inner_steps", 2.5), (SVRG, "step", Decaying()), (SVRG, "step", "sbb"),

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from nearer.data import check_bool, check_integer, check_number
+from nearer.data import check_bool, check_fraction, check_integer, check_number
 from nearer.notebook import html_table
 from nearer.objective import offers
 
@@ -271,10 +271,7 @@ class Solver(BaseEstimator):
         check_number(self.grad_tol, f"{self.name}: grad_tol", zero=True)
         check_number(self.max_seconds, f"{self.name}: max_seconds", allow_none=True)
         check_bool(self.record_error, f"{self.name}: record_error")
-        check_number(self.validation_fraction, f"{self.name}: validation_fraction", zero=True)
-        if self.validation_fraction >= 1:
-            got = f"{self.name}: validation_fraction: got {self.validation_fraction!r}"
-            raise ValueError(f"{got}, expected a number from 0 to below 1; 0.1 is usual")
+        check_fraction(self.validation_fraction, f"{self.name}: validation_fraction")
 
 
 class _Over(Exception):
