@@ -9,8 +9,6 @@ import numpy as np
 
 from nearer.losses import Loss, get_loss
 
-__all__ = ["Objective", "Snapshot", "offers"]
-
 
 @dataclass(frozen=True)
 class Snapshot:

@@ -23,8 +23,6 @@ from nearer.losses import CustomLoss, Loss
 from nearer.machine import available_cores
 from nearer.objective.interface import Objective, Snapshot
 
-__all__ = ["UNWEIGHTED", "Block", "BlockObjective", "LocalObjective", "block_bounds", "in_order", "resolve_jobs"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

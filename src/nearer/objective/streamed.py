@@ -14,8 +14,6 @@ from nearer.losses import Loss
 from nearer.objective.interface import Snapshot
 from nearer.objective.local import UNWEIGHTED, Block, BlockObjective, LocalObjective
 
-__all__ = ["BlockSource", "StreamedObjective"]
-
 
 class BlockSource(Protocol):
     """Comparisons that can be read repeatedly, block by block; `nearer.io.BlockReader` is one."""

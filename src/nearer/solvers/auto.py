@@ -15,8 +15,6 @@ from nearer.solvers.penalty import Ridge, choose_penalty, penalty_is_needed
 from nearer.solvers.sgd import adaptive_start
 from nearer.solvers.solver import Progress, Solver, State
 
-__all__ = ["Auto"]
-
 _MOST_HALVINGS = 64
 
 

@@ -19,8 +19,6 @@ from nearer.io.files import refuse_irregular, refuse_unwritable
 from nearer.solvers.solver import History, HistoryRow, Run, Solver, State
 from nearer.warning_types import ReproducibilityWarning
 
-__all__ = ["Checkpoint"]
-
 _KIND = "checkpoint"
 _FORMAT = 2
 _CONTENT = ("about", "setting", "starts", "runs")

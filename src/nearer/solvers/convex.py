@@ -13,8 +13,6 @@ import scipy.linalg
 from nearer.data import check_number
 from nearer.solvers.solver import Progress, Solver, State
 
-__all__ = ["Convex", "certificate"]
-
 _MAX_OBJECTS = 10_000
 _PROOF_EVERY = 10
 

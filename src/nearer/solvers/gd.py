@@ -12,8 +12,6 @@ from nearer.kernels import SUFFICIENT
 from nearer.solvers.solver import Progress, Solver, State
 from nearer.solvers.step_sizes import SBB, curvature_between
 
-__all__ = ["GD"]
-
 _MOST_HALVINGS = 40
 
 

@@ -13,8 +13,6 @@ from nearer.solvers.lbfgs import Descent, descend
 from nearer.solvers.sgd import adaptive_start
 from nearer.solvers.solver import Progress, State, no_progress
 
-__all__ = ["guided_start", "main_axes", "sample_for_guide"]
-
 
 @dataclass(frozen=True)
 class _Constants:

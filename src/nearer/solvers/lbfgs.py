@@ -11,8 +11,6 @@ from nearer.data import check_integer
 from nearer.kernels import CURVATURE, MOST_TRIALS, SUFFICIENT
 from nearer.solvers.solver import Progress, Solver, State, no_progress
 
-__all__ = ["LBFGS", "Descent", "descend"]
-
 
 @dataclass
 class LBFGS(Solver):

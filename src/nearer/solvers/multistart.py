@@ -20,8 +20,6 @@ from nearer.solvers.auto import Auto
 from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.solver import Callback, HistoryRow, Result, Solver, State, stopping
 
-__all__ = ["ProgressLines", "TimeSpent", "best_of_starts", "in_threads", "is_over", "keeping_start"]
-
 
 def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]:
     """``[task(0), ..., task(count - 1)]`` on at most `n_jobs` threads; an error or ctrl-C stops all of them.

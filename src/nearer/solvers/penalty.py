@@ -12,8 +12,6 @@ from nearer.solvers.lbfgs import Descent, descend
 from nearer.solvers.sgd import PASSES, adaptive_start
 from nearer.solvers.solver import Progress, State
 
-__all__ = ["Ridge", "choose_penalty", "penalty_is_needed"]
-
 
 @dataclass(frozen=True)
 class _Constants:

@@ -10,8 +10,6 @@ import numpy as np
 from nearer.solvers.solver import Progress, Solver, State, no_progress
 from nearer.solvers.step_sizes import Constant, Decaying, as_rule
 
-__all__ = ["SGD", "adaptive_start"]
-
 _PIECE = 5_000_000  # AdaGrad steps between two looks at the time limit
 PASSES = 2  # of AdaGrad over the comparisons
 _STEP = 1.0  # length of a first AdaGrad step; the losses set the scale of a map, so 1 suits them all

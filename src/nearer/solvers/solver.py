@@ -22,8 +22,6 @@ from nearer.objective import offers
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["Callback", "History", "HistoryRow", "Progress", "Result", "Run", "Solver", "State", "no_progress"]
-
 _OUTPUTS = ("last", "best", "uniform")
 _LEAST_WAIT = 10  # epochs, for the held-out error to improve
 

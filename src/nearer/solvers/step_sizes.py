@@ -13,8 +13,6 @@ from sklearn.base import BaseEstimator
 from nearer.data import check_number
 from nearer.objective import Objective, Snapshot
 
-__all__ = ["BB", "SBB", "Constant", "Decaying", "StepSize", "as_rule", "curvature_along_gradient", "curvature_between"]
-
 
 class StepSize(BaseEstimator):
     """How long an inner step of `SVRG` is; a subclass is a dataclass."""

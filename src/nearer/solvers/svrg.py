@@ -11,8 +11,6 @@ from nearer.data import check_integer
 from nearer.solvers.solver import Progress, Solver, State
 from nearer.solvers.step_sizes import Constant, StepSize, as_rule, curvature_along_gradient, curvature_between
 
-__all__ = ["SVRG"]
-
 
 @dataclass
 class SVRG(Solver):
