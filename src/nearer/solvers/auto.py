@@ -11,7 +11,7 @@ from nearer.data import check_bool, check_number
 from nearer.objective import Objective, offers
 from nearer.solvers.guide import guided_start, sample_for_guide
 from nearer.solvers.lbfgs import Descent
-from nearer.solvers.penalty import Ridge, choose_penalty, penalty_is_needed
+from nearer.solvers.penalty import PENALTY, Ridge, choose_penalty
 from nearer.solvers.sgd import adaptive_start
 from nearer.solvers.solver import Progress, Solver, State
 
@@ -157,7 +157,8 @@ class Auto(Solver):
             return False
         if objective.n_components <= self.guide or not offers(objective, "split"):
             return False
-        return penalty_is_needed(objective, self.few)
+        least = PENALTY.few if objective.loss.heavy_tailed else PENALTY.min_comparisons
+        return least <= objective.n_comparisons < self.few * objective.n_objects * objective.n_components
 
     def _smallest(self, objective: Any, state: State, most: float) -> tuple[np.ndarray, float, int]:
         """The last of X, X/2, X/4, ... whose value rose by at most `tol` and not above `most`; value; evaluations."""

@@ -57,8 +57,7 @@ class LBFGS(Solver):
                 break
             if not pairs:
                 finished = "converged: no step lowers the objective"
-                memory = {"gradient": gradient, "trial": trial, "pairs": []}
-                return replace(state, n_gradients=work, step_size=0.0, finished=finished, memory=memory)
+                return replace(state, n_gradients=work, step_size=0.0, finished=finished)
             pairs = []
             trial = 1e-2 * float(np.linalg.norm(X)) / max(float(np.linalg.norm(gradient)), 1e-300)
         s, y = X_new - X, new_gradient - gradient

@@ -44,12 +44,6 @@ class Ridge:
         return value + self.strength * float(np.vdot(X, X)), gradient + 2.0 * self.strength * X
 
 
-def penalty_is_needed(objective: Any, few: float) -> bool:
-    """Whether there are fewer than `few` comparisons per coordinate, but enough to hold some out."""
-    least = PENALTY.few if objective.loss.heavy_tailed else PENALTY.min_comparisons
-    return least <= objective.n_comparisons < few * objective.n_objects * objective.n_components
-
-
 @dataclass
 class _Search:
     """Maps of the training parts for a sequence of penalties, and their held-out errors."""
