@@ -79,10 +79,11 @@ def guided_start(part: Objective, X: np.ndarray, rng: np.random.Generator, progr
     get past each other. The wider map is then projected on its main axes, which `progress` is shown as well, with the
     value of the loss in use.
     """
-    guide, d = _Guide(part, X.shape[1], rng, progress), X.shape[1]
-    smooth = part.smoothed()
+    d = X.shape[1]
+    guide, smooth = _Guide(part, d, rng, progress), part.smoothed()
     if d == 1:
-        wide = guide.wide_map(part, np.column_stack([X, rng.normal(size=len(X))]), GUIDE.tol, GUIDE.patience)
+        wide = np.column_stack([X, rng.normal(size=len(X))])
+        wide = guide.wide_map(part, wide, GUIDE.tol, GUIDE.patience)
         found = [_best_line(guide, smooth, main_axes(wide, 2))]
     else:
         found = _maps(guide, part, smooth, X)

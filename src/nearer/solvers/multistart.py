@@ -22,7 +22,7 @@ from nearer.solvers.solver import Callback, HistoryRow, Result, Solver, State, s
 
 
 def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]:
-    """``[task(0), ..., task(count - 1)]`` on at most `n_jobs` threads; an error or ctrl-C stops all of them.
+    """``[task(0), ..., task(count - 1)]`` on at most `n_jobs` threads; the first error, or ctrl-C, stops all of them.
 
     Running tasks end at their next `check_stop`, as solvers do after every epoch.
     """

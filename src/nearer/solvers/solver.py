@@ -346,8 +346,9 @@ class _Loop:
         """A copy of a state with its value; ends the run if that or the point is no longer finite."""
         lost = "" if np.isfinite(state.X).all() else "iterate"
         if not lost:
-            state = replace(state, value=self.objective.value(state.X) if state.value is None else state.value)
-            lost = "" if math.isfinite(state.value) else "objective"  # type: ignore[arg-type]
+            value = self.objective.value(state.X) if state.value is None else state.value
+            state = replace(state, value=value)
+            lost = "" if math.isfinite(value) else "objective"
         if lost:
             epoch = len(self.run.history)
             self.trouble = f"the {lost} is no longer finite at epoch {epoch}; kept the last finite point"
