@@ -8,10 +8,12 @@ Times are of the solver alone, taken in turn on the same data; the work is in gr
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from experiments.growing import WarmSVRG
@@ -20,9 +22,9 @@ from experiments.problems import make_table1
 from benchmarks.common import save, spread, table
 from nearer import OrdinalEmbedding
 from nearer.datasets import SyntheticData, make_comparisons, make_points
-from nearer.losses import loss_names
+from nearer.losses import HingeLoss, loss_names
 from nearer.metrics import comparison_error
-from nearer.solvers import LBFGS, SBB, SVRG, Auto, Progress, Solver, State
+from nearer.solvers import LBFGS, SBB, SVRG, Auto, Progress, Solver, State, auto, penalty
 
 
 def _all_data_begin(row: Any, state: Any) -> bool:
@@ -40,16 +42,31 @@ class SmallStart(Auto):
 
 VARIANTS: dict[str, tuple[Callable[[], Solver], dict[str, Any]]] = {
     "auto": (Auto, {}),
-    "no stochastic start": (lambda: Auto(warm_up=0.0), {}),
-    "no growing batches": (lambda: Auto(first_batch=math.inf), {}),
-    "no shrinkage": (lambda: Auto(shrinkage=0.0), {}),
-    "no smoothing": (lambda: Auto(smoothing=0.0), {}),
+    "no stochastic start": (Auto, {}),
+    "no growing batches": (Auto, {}),
+    "no shrinkage": (Auto, {}),
+    "no smoothing": (Auto, {}),
     "no last mile": (Auto, {"callbacks": [_all_data_begin]}),
     "small start": (SmallStart, {}),
     "one thread": (Auto, {"n_jobs": 1}),
     "L-BFGS alone": (LBFGS, {}),
     "SVRG-SBB alone": (lambda: SVRG(step=SBB()), {}),
     "SVRG-SBB, warm-up": (lambda: WarmSVRG(step=SBB()), {}),
+}
+
+
+def _without_warm_up() -> contextlib.ExitStack:
+    stack = contextlib.ExitStack()
+    for module in (auto, penalty):
+        stack.enter_context(patch.object(module, "adaptive_start", lambda batch, X, *_: State(X, None, 0)))
+    return stack
+
+
+WITHOUT: dict[str, Callable[[], Any]] = {  # what is replaced while a variant runs
+    "no stochastic start": _without_warm_up,
+    "no growing batches": lambda: patch.object(auto, "AUTO", replace(auto.AUTO, first_batch=math.inf)),
+    "no shrinkage": lambda: patch.object(auto, "AUTO", replace(auto.AUTO, shrinkage=0.0)),
+    "no smoothing": lambda: patch.object(HingeLoss, "smoothed", lambda loss, width=1.0: loss),
 }
 
 
@@ -68,7 +85,8 @@ def trial(data: SyntheticData, d: int, loss: str, variant: str, seed: int, limit
     model = OrdinalEmbedding(
         d, loss=loss, solver=solver(), n_objects=data.train.n_objects, random_state=seed, max_seconds=limit, **more
     )
-    result = model.fit(data.train).result_
+    with WITHOUT.get(variant, contextlib.nullcontext)():
+        result = model.fit(data.train).result_
     error = comparison_error(model.embedding_, data.test)
     return result.history[-1].seconds, result.n_gradients / len(data.train), error
 

@@ -13,7 +13,7 @@ from experiments.growing import Parts, PlainSteps
 from experiments.methods import ABLATED, Settings, make_solver
 from nearer.objective import LocalObjective, Snapshot
 from nearer.solvers.convex import Convex, points_from_gram
-from nearer.solvers.state import no_progress
+from nearer.solvers.solver import no_progress
 
 Look = Callable[[np.ndarray, int], Any]
 """Called with a point (n, d) and the gradients spent so far, clock stopped; a true value ends the run."""
@@ -88,17 +88,10 @@ class Watched:
         return self._in_pieces(piece, X, n_steps, most=2), total
 
     def sgd_pass(
-        self,
-        X: np.ndarray,
-        step: float,
-        n_steps: int,
-        seed: int,
-        first: int = 0,
-        decay: float = 0.0,
-        power: float = 1.0,
+        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0
     ) -> np.ndarray:
         def piece(X: np.ndarray, done: int, n: int) -> tuple[np.ndarray, int]:
-            return self.objective.sgd_pass(X, step, n, seed, first=first + done, decay=decay, power=power), n
+            return self.objective.sgd_pass(X, step, n, seed, first=first + done, decay=decay), n
 
         return self._in_pieces(piece, X, n_steps, most=1)
 

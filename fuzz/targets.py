@@ -146,7 +146,7 @@ def _layout(rng):
 
 def _solver(rng):
     kinds = {
-        Auto: {"warm_up": 1.0, "smoothing": 1.0, "first_batch": 20.0},
+        Auto: {"guide": 2, "penalty": 0.1},
         SVRG: {"step": 0.1},
         SGD: {"step": 0.1},
         GD: {},

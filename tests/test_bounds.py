@@ -20,7 +20,7 @@ def test_an_object_outside_is_noticed(row):
         "value_block": (index, nothing, 0, 0.0, X, 0, 1),
         "gradient_block": (index, nothing, 0, 0.0, X, 0, 1, np.zeros_like(X), nothing, nothing),
         "satisfied_block": (index, nothing, X, 0, 1),
-        "sgd_pass": (index, nothing, 0, 0.0, X, 0.1, 0.0, 1.0, 1, 0, 5),
+        "sgd_pass": (index, nothing, 0, 0.0, X, 0.1, 0.0, 1, 0, 5),
     }
     for name, arguments in calls.items():
         with pytest.raises(IndexError):

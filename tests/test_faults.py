@@ -75,7 +75,7 @@ def test_a_good_fit_and_one_of_answers_that_contradict_each_other_warn_of_nothin
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: OrdinalEmbedding(solver=Auto(smoothing=Decimal(1))).fit(T), "smoothing: got .*, expected a number"),
+        (lambda: OrdinalEmbedding(solver=Auto(penalty=Decimal(1))).fit(T), "penalty: got .*, expected a number"),
         (lambda: OrdinalEmbedding(solver=SGD(step=Decimal(1))).fit(T), "step: got Decimal"),
         (lambda: Comparisons(T).relabelled(None), "relabelled: got None, expected labels"),
         (lambda: log_loss(np.zeros((3, 2)), T, None), "unknown loss None; expected one of"),

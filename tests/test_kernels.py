@@ -15,40 +15,11 @@ from problems import FORMS, random_problem
 LOSSES = oracles.LOSSES
 
 
-def _arrays(problem):
-    index = np.ascontiguousarray(problem.objective.comparisons.index)
-    weights = problem.weights
-    scale = np.empty(0) if weights is None else oracles.shares(weights, len(weights))
-    return index, scale, problem.objective.loss.kind, problem.objective.loss.param
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("loss", LOSSES)
-def test_blocks_match_oracle(loss, form):
-    problem = random_problem(loss, form, seed=3)
-    index, scale, kind, param = _arrays(problem)
-    start, stop = 7, 31
-    Q, X = problem.Q[start:stop], problem.X
-    share = oracles.shares(problem.weights, len(problem.Q))[start:stop]
-    f, a, b = oracles.terms(loss, *oracles.squared_distances(X, Q), param)
-    G, d_near, d_far = np.ones_like(X), np.full(len(index), -7.0), np.full(len(index), -7.0)
-    total = kernels.gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far)
-    assert total == pytest.approx(np.sum(share * f), rel=1e-12)
-    assert kernels.value_block(index, scale, kind, param, X, start, stop) == pytest.approx(total, rel=1e-12)
-    np.testing.assert_allclose(d_near[start:stop], share * a, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(d_far[start:stop], share * b, rtol=1e-12, atol=1e-15)
-    assert (d_near[:start] == -7).all()
-    assert (d_far[stop:] == -7).all()
-    expected = 1.0 + sum(s * oracles.row_gradient(loss, param, row, X) for s, row in zip(share, Q))
-    np.testing.assert_allclose(G, expected, rtol=1e-11, atol=1e-12)
-    near, far = oracles.squared_distances(X, Q)
-    assert kernels.satisfied_block(index, scale, X, start, stop) == pytest.approx(np.sum(share * (near < far)))
-
-
 @pytest.mark.parametrize("form", ["triplets", "quadruplets"])
 def test_a_map_beyond_the_caches_gets_the_same_gradient(form):
     problem = random_problem("tste", form, seed=4)
-    index, scale, kind, param = _arrays(problem)
+    index, scale, nothing = np.ascontiguousarray(problem.objective.comparisons.index), np.empty(0), np.empty(0)
+    kind, param = problem.objective.loss.kind, problem.objective.loss.param
     n, d = problem.X.shape
     spread = np.sort(np.random.default_rng(0).choice(2**18 // d + 1_000, n, replace=False))
     X = np.random.default_rng(1).normal(size=(2**18 // d + 1_000, d))
@@ -57,7 +28,7 @@ def test_a_map_beyond_the_caches_gets_the_same_gradient(form):
     results = []
     for rows, points in ((index, problem.X), (spread[index].astype(np.int32), X)):
         G = np.zeros_like(points)
-        total = kernels.gradient_block(rows, scale, kind, param, points, 0, len(rows), G, np.empty(0), np.empty(0))
+        total = kernels.gradient_block(rows, scale, kind, param, points, 0, len(rows), G, nothing, nothing)
         results.append((total, G))
     assert results[1][0] == pytest.approx(results[0][0], rel=1e-13)
     np.testing.assert_allclose(results[1][1][spread], results[0][1], rtol=1e-12, atol=1e-15)

@@ -29,9 +29,7 @@ _BETTER = 1.0
 _HELD_OUT, _PARTS = 2, 5
 _FIRST_LOOK, _LAST_LOOK = 6, 48
 _PER_COORDINATE = 100
-# Softplus maps: passes of stochastic steps at the start, and the tolerance.
-_WARM_UP = 2.0
-_TOL = 1e-3
+_TOL = 1e-3  # of softplus maps
 
 
 def held_out_ratios(train: Comparisons, test: Comparisons, dims: Iterable[int], rng: np.random.Generator) -> np.ndarray:
@@ -44,7 +42,7 @@ def held_out_ratios(train: Comparisons, test: Comparisons, dims: Iterable[int], 
     for d in falling:
         objective = LocalObjective(compact, SoftplusLoss(), d, 1)
         if not ratios:
-            X = adaptive_start(objective, X, _WARM_UP, int(rng.integers(2**63))).X
+            X = adaptive_start(objective, X, int(rng.integers(2**63))).X
         X = main_axes(X, d) if ratios else X
         X = descend(objective, X, Descent(tol=_TOL, unit=objective.value_at_zero())).X
         full = np.full((train.n_objects, d), np.nan)

@@ -760,8 +760,8 @@ def svrg_pass(index, scale, kind, param, rows, d_near, d_far, step, seed, first,
 
 
 @_jit
-def sgd_pass(index, scale, kind, param, X, step, decay, power, seed, first, n_steps):
-    """Plain stochastic steps on X, in place; step t of the run has size ``step / (1 + decay * t) ** power``."""
+def sgd_pass(index, scale, kind, param, X, step, decay, seed, first, n_steps):
+    """Plain stochastic steps on X, in place; step t of the run has size ``step / (1 + decay * t)``."""
     n = index.shape[0]
     weighted = scale.shape[0] > 0
     for t in range(first, first + n_steps):
@@ -771,9 +771,7 @@ def sgd_pass(index, scale, kind, param, X, step, decay, power, seed, first, n_st
         a, b = loss_slopes(kind, param, near, far)
         if a == 0.0 and b == 0.0:
             continue
-        eta = 2.0 * step
-        if decay > 0.0:
-            eta /= (1.0 + decay * t) ** power
+        eta = 2.0 * step / (1.0 + decay * t)
         if weighted:
             eta *= scale[p]
         a *= eta

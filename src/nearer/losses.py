@@ -57,7 +57,7 @@ class Loss:
         """Fill in a parameter whose default depends on the dimension."""
         return self
 
-    def smoothed(self, width: float) -> Loss:
+    def smoothed(self, width: float = 1.0) -> Loss:
         """A differentiable loss at most ``width / 2`` below this one; the loss itself if it is differentiable."""
         return self
 
@@ -130,7 +130,7 @@ class HingeLoss(Loss):
     kind: ClassVar[int] = kernels.HINGE
     convex_in_gram: ClassVar[bool] = True
 
-    def smoothed(self, width: float) -> Loss:
+    def smoothed(self, width: float = 1.0) -> Loss:
         return _SmoothHinge(width)
 
     def dual(self, slope: np.ndarray) -> np.ndarray:

@@ -42,7 +42,11 @@ _OF_RESULT: dict[str, Any] = {"n_iter": int, "n_gradients": int, "converged": bo
 _STEP_SIZES = ("BB", "Constant", "Decaying", "SBB")
 _PARTS = {name: getattr(_solvers, name) for name in (*_STEP_SIZES, *(one.class_name for one in SOLVERS.values()))}
 # Parameters of older versions that change nothing in a fitted map.
-_GONE = {"SVRG": ("first_snapshot", "warm_up"), "Auto": ("step", "growth", "batch_tol", "memory")}
+_GONE = {
+    "SVRG": ("first_snapshot", "warm_up"),
+    "Decaying": ("power",),
+    "Auto": ("step", "growth", "batch_tol", "memory", "warm_up", "first_batch", "shrinkage", "smoothing"),
+}
 
 
 def save_model(

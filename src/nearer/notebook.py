@@ -6,8 +6,6 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["data_frame", "html_table"]
-
 
 def data_frame(table: Any, index: Any = None, columns: Any = None) -> Any:
     """A pandas DataFrame, as its constructor makes it; an ImportError says what to install."""

@@ -1,20 +1,14 @@
-"""The interface is true: objectives follow it, and solvers ask for nothing else."""
+"""The interface is true: objectives follow it, and take parts of themselves alike."""
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-
+import numpy as np
 import pytest
 
-import nearer.solvers
-from contracts import assert_follows
+from contracts import assert_follows, assert_same_objective
+from nearer import Comparisons
 from nearer.objective import LocalObjective, Objective, StreamedObjective, offers
 from problems import MemorySource, random_problem
-
-# What solvers call objectives.
-OBJECTIVES = ("objective", "self.objective", "batch", "part", "on", "few", "narrow", "smooth", "wide", "self._batch")
-SOLVERS = sorted(Path(nearer.solvers.__file__).parent.glob("*.py"))
 
 
 @pytest.mark.parametrize("cls", [LocalObjective, StreamedObjective])
@@ -34,13 +28,28 @@ def test_who_offers_what():
     assert not offers(object(), "value")
 
 
-@pytest.mark.parametrize("path", SOLVERS, ids=lambda path: path.name)
-def test_solvers_use_what_the_interface_names(path):
-    named = set(dir(random_problem("ste").objective)) & (set(dir(Objective)) | {"n_objects", "n_components", "loss"})
-    named |= {"n_comparisons", "n_columns", "pays_in_one_call"}
-    used = {
-        node.attr
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in OBJECTIVES
-    }
-    assert used <= named
+def in_blocks(local):
+    return StreamedObjective(MemorySource(local.comparisons), local.loss, 3, local.n_objects, block_size=50)
+
+
+@pytest.mark.parametrize("made", [lambda local: local, in_blocks], ids=["memory", "blocks"])
+def test_a_subset_is_a_random_part_without_repeats(made):
+    problem = random_problem("ste", "weighted quadruplets", n=30, size=500)
+    whole, objective = problem.objective.comparisons, made(problem.objective)
+    part = objective.subset(120, np.random.default_rng(0))
+    assert (part.n_comparisons, part.n_objects, part.n_components, part.loss) == (120, 30, 3, objective.loss)
+    rows, chosen = ({(*row, w) for row, w in zip(one.index.tolist(), one.weights)} for one in (whole, part.comparisons))
+    assert chosen <= rows
+    assert len(chosen) == 120
+    assert_same_objective(objective.subset(500, np.random.default_rng(0)), problem.objective, problem.X)
+
+
+@pytest.mark.parametrize("made", [lambda local: local, in_blocks], ids=["memory", "blocks"])
+def test_a_subset_holds_something_that_counts(made):
+    weights = np.zeros(400)
+    weights[317] = 2.5
+    whole = Comparisons(random_problem("ste", size=400).Q, weights=weights)
+    for seed in range(5):
+        part = made(LocalObjective(whole, "ste", 3, 1)).subset(10, np.random.default_rng(seed))
+        assert part.comparisons.weights.max() == 2.5
+        assert part.n_comparisons == 10

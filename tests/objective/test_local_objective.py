@@ -39,16 +39,6 @@ def test_gradient_by_finite_differences(loss, form):
     _assert_gradient(problem.objective, problem.X)
 
 
-def test_a_triplet_is_a_quadruplet_with_a_common_anchor():
-    rows = random_rows("triplets", 8, 50, np.random.default_rng(0))
-    X = np.random.default_rng(1).normal(size=(8, 2))
-    for loss in LOSSES:
-        three = LocalObjective(Comparisons(rows), loss, 2)
-        four = LocalObjective(Comparisons(oracles.as_quadruplets(rows)), loss, 2)
-        assert three.value(X) == four.value(X)
-        np.testing.assert_array_equal(three.value_and_gradient(X)[1], four.value_and_gradient(X)[1])
-
-
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_value_gradient_error_match_oracle(loss, form):

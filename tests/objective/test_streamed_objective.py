@@ -3,55 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import oracles
 from contracts import assert_same_objective
 from nearer import Comparisons, kernels
 from nearer.datasets import make_comparisons, make_points
-from nearer.io import open_blocks
 from nearer.losses import loss_names
 from nearer.objective import LocalObjective, StreamedObjective
 from nearer.solvers import SBB, SGD, SVRG, Auto, Decaying
 from problems import FORMS, MemorySource, random_problem
-
-N_OBJECTS, N_COMPONENTS = 60, 3
-
-
-@pytest.fixture(scope="module")
-def data():
-    points = make_points(N_OBJECTS, N_COMPONENTS, random_state=0)
-    return make_comparisons(points, n_train=6_000, n_test=2_000, random_state=1)
-
-
-@pytest.fixture(scope="module", params=["npy", "parquet"])
-def source(request, data, tmp_path_factory):
-    path = tmp_path_factory.mktemp("stream") / f"answers.{request.param}"
-    index = data.train.index
-    if request.param == "npy":
-        np.save(path, index)
-    else:
-        table = pa.table({name: index[:, c] for c, name in enumerate(("anchor", "near", "far"))})
-        pq.write_table(table, path, row_group_size=700)
-    return open_blocks(path)
-
-
-def streamed(source, loss="ste", **options):
-    return StreamedObjective(source, loss, N_COMPONENTS, N_OBJECTS, block_size=1_000, **options)
 
 
 def in_blocks(problem, size, **options):
     local = problem.objective
     source = MemorySource(local.comparisons)
     return StreamedObjective(source, local.loss, local.n_components, local.n_objects, block_size=size, **options)
-
-
-@pytest.mark.parametrize("loss", loss_names())
-def test_a_file_equals_memory(source, data, loss):
-    X = np.random.default_rng(2).normal(size=(N_OBJECTS, N_COMPONENTS))
-    assert_same_objective(streamed(source, loss), LocalObjective(data.train, loss, N_COMPONENTS), X)
 
 
 @pytest.mark.parametrize("size", [1, 7, 40, 1_000])
@@ -62,79 +29,41 @@ def test_blocks_equal_memory(loss, form, size):
     assert_same_objective(in_blocks(problem, size), problem.objective, problem.X)
 
 
+@pytest.mark.parametrize("size", [9, 40])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("loss", loss_names())
-def test_passes_over_one_block_are_those_in_memory(loss, form):
-    problem = random_problem(loss, form)
-    disk, local, X = in_blocks(problem, 40), problem.objective, problem.X
-    memory = np.linspace(0.0, 1.0, len(X))
-    for n_steps, first in ((30, 0), (25, 13)):
-        rest = n_steps, 5, first
-        for got, expected in (
-            (disk.sgd_pass(X, 0.1, *rest, 0.1, 0.5), local.sgd_pass(X, 0.1, *rest, 0.1, 0.5)),
-            tuple(one.svrg_pass(X, one.snapshot(X + 0.1), 0.1, *rest) for one in (disk, local)),
-            *zip(disk.adagrad_pass(X, memory, 0.1, *rest), local.adagrad_pass(X, memory, 0.1, *rest)),
-        ):
-            np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-13)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_stochastic_passes_over_many_blocks_step_by_step(form):
+def test_stochastic_passes_step_by_step(loss, form, size):
     """Each block in turn, in the order drawn, as many steps as it is long; weights relative to those of all data."""
-    problem = random_problem("ste", form)
-    name, param, Q, weights = problem.oracle
-    share = oracles.shares(weights, len(Q))
-    disk, seed, step, size, n_steps = in_blocks(problem, 9), 3, 0.05, 9, 60
-    rng = np.random.default_rng([seed, 0])
-    starts = np.concatenate([rng.permutation(np.arange(0, 40, size)) for _ in range(2)])
-    snapshot = disk.snapshot(problem.X + 0.1)
-    plain, reduced, t = problem.X.copy(), problem.X.copy(), 0
-    for start in starts:
+    problem = random_problem(loss, form)
+    disk, X, step, n_steps, seed, first = in_blocks(problem, size), problem.X, 0.02, 60, 3, 7
+    rng = np.random.default_rng([seed, first])
+    draws = []
+    for start in np.concatenate([rng.permutation(np.arange(0, 40, size)) for _ in range(2)]):
         length = min(size, 40 - start)
-        for _ in range(min(length, n_steps - t)):
-            p = start + kernels.draw(seed, t, length)
-            here, there = (share[p] * oracles.row_gradient(name, param, Q[p], Z) for Z in (reduced, snapshot.X))
-            plain -= step * share[p] * oracles.row_gradient(name, param, Q[p], plain)
-            reduced -= step * (here - there + snapshot.gradient)
-            t += 1
-    assert t == n_steps
-    np.testing.assert_allclose(disk.sgd_pass(problem.X, step, n_steps, seed), plain, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(
-        disk.svrg_pass(problem.X, snapshot, step, n_steps, seed), reduced, rtol=1e-10, atol=1e-12
-    )
-
-
-def test_subset_keeps_rows_and_weights_together():
-    problem = random_problem("ste", "weighted quadruplets", n=30, size=500)
-    whole = problem.objective.comparisons
-    weight = {tuple(row): w for row, w in zip(whole.index.tolist(), whole.weights)}
-    part = in_blocks(problem, 64).subset(120, np.random.default_rng(0)).comparisons
-    assert len(part) == 120
-    assert part.weights.tolist() == [weight[tuple(row)] for row in part.index.tolist()]
-    everything = in_blocks(problem, 64).subset(10_000, np.random.default_rng(0))
-    assert_same_objective(everything, problem.objective, problem.X)
-
-
-def test_subset_holds_something_that_counts():
-    rows = random_problem("ste", size=400).Q
-    weights = np.zeros(400)
-    weights[317] = 2.5
-    source = MemorySource(Comparisons(rows, weights=weights))
-    for seed in range(5):
-        part = StreamedObjective(source, "ste", 2, 9, block_size=50).subset(10, np.random.default_rng(seed))
-        assert part.comparisons.weights.max() == 2.5
-        assert part.n_comparisons == 10
+        steps = range(len(draws), min(len(draws) + length, n_steps))
+        draws += [start + kernels.draw(seed, first + t, length) for t in steps]
+    snapshot, memory = disk.snapshot(X + 0.1), np.linspace(0.0, 1.0, len(X))
+    plain = oracles.sgd(*problem.oracle, X, [step] * n_steps, draws)[-1]
+    reduced = oracles.dense_svrg(*problem.oracle, X, snapshot.X, step, draws)[-1]
+    adapted = oracles.adagrad(*problem.oracle, X, memory, step, draws)
+    for got, expected in (
+        (disk.sgd_pass(X, step, n_steps, seed, first), plain),
+        (disk.svrg_pass(X, snapshot, step, n_steps, seed, first), reduced),
+        *zip(disk.adagrad_pass(X, memory, step, n_steps, seed, first), adapted),
+    ):
+        np.testing.assert_allclose(got, expected, rtol=1e-8, atol=1e-10)
 
 
 SOLVERS = [Auto(), SVRG(step=SBB(), max_epochs=30), SGD(step=Decaying(step=1.0), max_epochs=100)]
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: s.name)
-def test_solvers_reach_on_disk_what_they_reach_in_memory(source, data, solver):
-    X0 = np.random.default_rng(5).normal(size=(N_OBJECTS, N_COMPONENTS))
-    held_out = LocalObjective(data.test, "tste", N_COMPONENTS)
-    local = solver.solve(LocalObjective(data.train, "tste", N_COMPONENTS), X0, rng=6)
-    disk = solver.solve(streamed(source, "tste"), X0, rng=6)
+def test_solvers_reach_in_blocks_what_they_reach_in_memory(solver):
+    data = make_comparisons(make_points(60, 3, random_state=0), n_train=6_000, n_test=2_000, random_state=1)
+    X0 = np.random.default_rng(5).normal(size=(60, 3))
+    held_out = LocalObjective(data.test, "tste", 3)
+    local = solver.solve(LocalObjective(data.train, "tste", 3), X0, rng=6)
+    disk = solver.solve(StreamedObjective(MemorySource(data.train), "tste", 3, 60, block_size=1_000), X0, rng=6)
     assert held_out.error(disk.embedding) == pytest.approx(held_out.error(local.embedding), abs=0.02)
 
 

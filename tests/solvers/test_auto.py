@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import oracles
 from nearer import kernels
-from nearer.data import Comparisons
-from nearer.objective import LocalObjective
-from nearer.solvers import LBFGS, Auto, Solver, State
+from nearer.solvers import LBFGS, Auto, auto
 from problems import FORMS, noisy_problem, random_problem
 
 LOSSES = oracles.LOSSES
@@ -30,33 +28,11 @@ def test_adagrad_pass_matches_oracle(loss, form):
     assert mean == pytest.approx(expected[2], rel=1e-9)
 
 
-def test_subset_is_a_random_part_without_repeats():
-    problem = noisy_problem("ste", "weighted quadruplets", size=500)
-    part = problem.objective.subset(120, np.random.default_rng(0))
-    assert part.n_comparisons == 120
-    assert (part.n_objects, part.n_components, part.loss) == (15, 2, problem.objective.loss)
-    whole = {(*row, w) for row, w in zip(map(tuple, problem.Q), problem.weights)}
-    chosen = [(*row, w) for row, w in zip(map(tuple, part.comparisons.index), part.comparisons.weights)]
-    assert set(chosen) <= whole
-    assert len(set(chosen)) == 120
-
-
-def test_subset_of_mostly_weightless_comparisons():
-    problem = noisy_problem("ste", size=500)
-    weights = np.zeros(500)
-    weights[123] = 2.0
-    objective = LocalObjective(Comparisons(problem.Q, weights=weights), "ste", 2)
-    for seed in range(5):
-        part = objective.subset(20, np.random.default_rng(seed))
-        assert part.n_comparisons == 20
-        assert part.value(problem.X) == pytest.approx(objective.value(problem.X))
-
-
 @pytest.mark.parametrize("loss", LOSSES)
-def test_result_is_about_all_comparisons(loss):
+def test_result_is_about_all_comparisons(loss, monkeypatch):
     problem = noisy_problem(loss, "weighted triplets", size=3000)
-    solver = Auto(first_batch=2.0)  # several batches
-    result = solver.solve(problem.objective, np.random.default_rng(0).normal(size=problem.X.shape), 0)
+    monkeypatch.setattr(auto, "AUTO", replace(auto.AUTO, first_batch=2.0))  # several batches
+    result = Auto().solve(problem.objective, np.random.default_rng(0).normal(size=problem.X.shape), 0)
     assert result.converged
     assert result.objective == pytest.approx(problem.objective.value(result.embedding), rel=1e-12)
     assert (np.diff(result.history.column("n_gradients")) >= 0).all()
@@ -66,55 +42,13 @@ def test_result_is_about_all_comparisons(loss):
 
 @pytest.mark.parametrize("output", ["last", "best", "uniform"])
 @pytest.mark.parametrize("max_epochs", [1, 3])
-def test_a_run_stopped_among_the_batches_tells_the_objective_of_all(output, max_epochs):
+def test_a_run_stopped_among_the_batches_tells_the_objective_of_all(output, max_epochs, monkeypatch):
     problem = noisy_problem("ste", size=3000)
-    solver = Auto(first_batch=2.0, max_epochs=max_epochs, output=output)
+    monkeypatch.setattr(auto, "AUTO", replace(auto.AUTO, first_batch=2.0))
+    solver = Auto(max_epochs=max_epochs, output=output)
     result = solver.solve(problem.objective, problem.X, 0)
     assert not result.converged
     assert result.objective == pytest.approx(problem.objective.value(result.embedding), rel=1e-12)
-
-
-@dataclass
-class HalfBlind(Solver):
-    """Yields wonderful values of a part of the data, then honest ones."""
-
-    name = "half-blind"
-
-    def init(self, objective, X0, rng, progress):
-        return State(X0 + 1, 0.0, 0, grad_norm=0.0, provisional=True)
-
-    def epoch(self, objective, state, rng):
-        t = state.n_gradients + 1
-        if t < 10:
-            return State(state.X, 0.0, t, grad_norm=0.0, provisional=True)
-        return State(state.X + 1 if t == 10 else state.X, t - 5.0, t)
-
-
-def test_values_of_a_part_neither_stop_a_run_nor_count_as_best():
-    problem = random_problem("ste")
-    result = HalfBlind(output="best", max_epochs=12, patience=2, tol=1e-3).solve(problem.objective, problem.X)
-    assert result.n_iter == 12
-    assert result.objective == 5.0
-    np.testing.assert_array_equal(result.embedding, problem.X + 1 + 1)
-
-
-def test_an_objective_without_parts_gets_plain_lbfgs():
-    problem = noisy_problem("ste")
-
-    class Plain:
-        n_objects, n_components, n_comparisons = 15, 2, 700
-
-        def value(self, X):
-            return problem.objective.value(X)
-
-        def value_and_gradient(self, X):
-            return problem.objective.value_and_gradient(X)
-
-        def error(self, X):
-            return problem.objective.error(X)
-
-    result = Auto().solve(Plain(), problem.X)
-    assert result.converged
 
 
 @pytest.mark.parametrize(("loss", "kept"), [("hinge", 0.001), ("ste", 0.0), ("soe", 0.0)])

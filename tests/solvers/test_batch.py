@@ -10,7 +10,7 @@ import oracles
 from nearer import kernels
 from nearer.solvers import GD, LBFGS, SGD, Constant, Decaying
 from nearer.solvers.multistart import ProgressLines
-from nearer.solvers.state import HistoryRow, State
+from nearer.solvers.solver import HistoryRow, State
 from problems import FORMS, noisy_problem, random_problem
 
 LOSSES = oracles.LOSSES
@@ -55,16 +55,6 @@ def test_work_counts_every_evaluation(solver):
     assert result.n_gradients == counting.calls * len(problem.Q)
 
 
-def test_a_stationary_start_is_left_alone_and_told():
-    problem = random_problem("hinge")
-    X0 = np.zeros_like(problem.X)  # every distance is 0: the gradient vanishes
-    for solver in (GD(), LBFGS()):
-        result = solver.solve(problem.objective, X0)
-        assert not result.converged
-        assert result.trouble in result.message
-        assert (result.embedding == 0).all()
-
-
 @pytest.mark.parametrize("loss", ["ste", "ckl", "tste", "soe"])
 def test_lbfgs_goes_as_low_as_scipy(loss):
     problem = noisy_problem(loss)
@@ -87,13 +77,13 @@ def test_sgd_pass_matches_oracle_step_for_step(loss, form):
     problem = random_problem(loss, form, seed=11)
     first, T = 30, 80
     t = np.arange(first, first + T)
-    steps = 0.04 / (1 + 0.05 * t) ** 0.75
+    steps = 0.04 / (1 + 0.05 * t)
     path = oracles.sgd(*problem.oracle, problem.X, steps, kernels.draw_many(9, first, T, len(problem.Q)))
     for done in (0, 1, 40, T):
-        got = problem.objective.sgd_pass(problem.X, 0.04, done, seed=9, first=first, decay=0.05, power=0.75)
+        got = problem.objective.sgd_pass(problem.X, 0.04, done, seed=9, first=first, decay=0.05)
         assert np.abs(got - path[done]).max() <= 1e-10 * np.abs(path[done]).max()
-    half = problem.objective.sgd_pass(problem.X, 0.04, 33, seed=9, first=first, decay=0.05, power=0.75)
-    rest = problem.objective.sgd_pass(half, 0.04, T - 33, seed=9, first=first + 33, decay=0.05, power=0.75)
+    half = problem.objective.sgd_pass(problem.X, 0.04, 33, seed=9, first=first, decay=0.05)
+    rest = problem.objective.sgd_pass(half, 0.04, T - 33, seed=9, first=first + 33, decay=0.05)
     np.testing.assert_array_equal(rest, got)
 
 
@@ -102,8 +92,7 @@ def test_sgd_pass_matches_oracle_step_for_step(loss, form):
     [
         (0.02, lambda t, N: np.full(len(t), 0.02)),
         (Constant(0.02), lambda t, N: np.full(len(t), 0.02)),
-        (Decaying(0.02, 0.5, 1.0), lambda t, N: 0.02 / (1 + 0.5 * t / N)),
-        (Decaying(0.02, 2.0, 0.5), lambda t, N: 0.02 / (1 + 2.0 * t / N) ** 0.5),
+        (Decaying(0.02, 0.5), lambda t, N: 0.02 / (1 + 0.5 * t / N)),
     ],
 )
 def test_sgd_schedules(step, sizes):

@@ -39,14 +39,13 @@ NAN = float("nan")
     [
         (LBFGS, "output", "first"), (LBFGS, "max_epochs", -1), (LBFGS, "max_epochs", 2.5), (LBFGS, "max_epochs", True),
         (LBFGS, "patience", 0), (LBFGS, "tol", -1e-3), (LBFGS, "tol", NAN), (LBFGS, "grad_tol", "small"),
-        (LBFGS, "max_seconds", 0), (LBFGS, "memory", 0), (LBFGS, "validation_fraction", 1.0),
+        (LBFGS, "max_seconds", 0), (LBFGS, "memory", 0), (LBFGS, "validation_fraction", 1.1),
         (LBFGS, "validation_fraction", "a tenth"), (LBFGS, "validation_fraction", None), (GD, "step", 0),
         (GD, "step", True), (SGD, "step", Constant()), (SGD, "step", SBB()), (SGD, "step", 0.0), (SGD, "step", "fast"),
         (SVRG, "inner_steps", 0), (SVRG, "inner_steps", 2.5), (SVRG, "step", Decaying()), (SVRG, "step", "sbb"),
-        (SVRG, "step", -0.1), (Auto, "warm_up", -1), (Auto, "shrinkage", NAN), (Auto, "guide", -1),
-        (Auto, "first_batch", 0), (Auto, "penalty", -1), (Convex, "lam", -1), (SBB, "epsilon", -1.0),
+        (SVRG, "step", -0.1), (Auto, "guide", -1), (Auto, "penalty", NAN), (Convex, "lam", -1), (SBB, "epsilon", -1.0),
         (SBB, "epsilon", NAN), (SBB, "first_step", 0.0), (SBB, "relative", None), (BB, "first_step", -1),
-        (Constant, "first_step", math.inf), (Decaying, "step", 0), (Decaying, "decay", -1), (Decaying, "power", True),
+        (Constant, "first_step", math.inf), (Decaying, "step", 0), (Decaying, "decay", -1),
     ],
 )  # fmt: skip
 def test_bad_parameters_are_refused(cls, name, value):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
 from nearer.solvers import GD, LBFGS, Auto, get_solver
-from nearer.solvers.multistart import best_of_starts, keeping_start
+from nearer.solvers.multistart import best_of_starts, in_threads, keeping_start
+from nearer.solvers.solver import check_stop
 from problems import noisy_problem
 
 
@@ -18,6 +21,18 @@ def test_the_lowest_objective_wins_whatever_the_threads(n_jobs):
     best = best_of_starts(problem.objective, [LBFGS()] * 3, starts, generators, n_jobs)
     alone = [LBFGS().solve(problem.objective, X).objective for X in starts]
     assert best.objective == min(alone)
+
+
+def test_an_error_ends_the_other_threads_at_once():
+    def task(number):
+        if number:
+            raise ValueError("wrong")
+        while True:
+            check_stop()
+            time.sleep(0.001)
+
+    with pytest.raises(ValueError, match="wrong"):
+        in_threads(task, 2, 2)
 
 
 def test_a_given_start_is_kept_by_the_default_solver():

@@ -88,9 +88,9 @@ def svrg(loaded: Loaded, X: np.ndarray, S: np.ndarray, gradient: np.ndarray, sha
     return 0.0, share * (loaded.objective.svrg_pass(X, snapshot, *steps) - X)
 
 
-def sgd(loaded: Loaded, X: np.ndarray, share: float, steps: Steps, decay: float, power: float) -> Part:
+def sgd(loaded: Loaded, X: np.ndarray, share: float, steps: Steps, decay: float) -> Part:
     """Weighted displacement by plain stochastic steps on a shard, see `Objective.sgd_pass`."""
-    return 0.0, share * (loaded.objective.sgd_pass(X, *steps, decay, power) - X)
+    return 0.0, share * (loaded.objective.sgd_pass(X, *steps, decay) - X)
 
 
 def adagrad(loaded: Loaded, X: np.ndarray, memory: np.ndarray, share: float, steps: Steps) -> Part:
@@ -193,12 +193,12 @@ class DaskObjective(Objective):
         return X + self._sum(svrg, [X, snapshot.X, snapshot.gradient], jobs)[1]
 
     def sgd_pass(
-        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0, power: float = 1
+        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0
     ) -> np.ndarray:
         X = self._points(X)
         plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=False)
         # A shard counts its own steps: the decay over a pass is that of the serial run.
-        jobs = {number: (*own, decay * self.n_shards, power) for number, own in plan.items()}
+        jobs = {number: (*own, decay * self.n_shards) for number, own in plan.items()}
         return X + self._sum(sgd, [X], jobs)[1]
 
     def adagrad_pass(

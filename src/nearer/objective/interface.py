@@ -9,8 +9,6 @@ import numpy as np
 
 from nearer.losses import Loss, get_loss
 
-__all__ = ["Objective", "Snapshot", "offers"]
-
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -79,9 +77,9 @@ class Objective:
         raise NotImplementedError
 
     def sgd_pass(
-        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0, power: float = 1
+        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0
     ) -> np.ndarray:
-        """Plain stochastic steps; step t has size ``step / (1 + decay * t) ** power``, t counted from `first`."""
+        """Plain stochastic steps; step t has size ``step / (1 + decay * t)``, t counted from `first`."""
         raise NotImplementedError
 
     def adagrad_pass(
@@ -98,7 +96,7 @@ class Objective:
         """Training and held-out part (about `fraction`): no question is in both, every object is in the first."""
         raise NotImplementedError
 
-    def smoothed(self, width: float) -> Objective:
+    def smoothed(self, width: float = 1.0) -> Objective:
         """The same objective with kinks of its loss rounded to a width (see `Loss.smoothed`)."""
         raise NotImplementedError
 

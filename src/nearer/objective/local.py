@@ -23,8 +23,6 @@ from nearer.losses import CustomLoss, Loss
 from nearer.machine import available_cores
 from nearer.objective.interface import Objective, Snapshot
 
-__all__ = ["UNWEIGHTED", "Block", "BlockObjective", "LocalObjective", "block_bounds", "in_order", "resolve_jobs"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -89,12 +87,11 @@ class BlockObjective(Objective):
         return X
 
     def sgd_pass(
-        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0, power: float = 1
+        self, X: np.ndarray, step: float, n_steps: int, seed: int, first: int = 0, decay: float = 0
     ) -> np.ndarray:
         X = self._points(X).copy()
-        sizes = float(step), float(decay), float(power)
         for block, steps in self._draws(n_steps, seed, first):
-            self._kernels.sgd_pass(block.index, block.scale, *self._code, X, *sizes, *steps)
+            self._kernels.sgd_pass(block.index, block.scale, *self._code, X, float(step), float(decay), *steps)
         return X
 
     def adagrad_pass(
@@ -194,7 +191,8 @@ class LocalObjective(BlockObjective):
             relative = np.asarray(comparisons.weights, dtype=np.float64) / comparisons.weights.max()
             # Mean one; equal weights become exactly one.
             self._scale = frozen(np.ascontiguousarray(relative * (len(relative) / relative.sum())))
-        self._all_blocks = self._cut(self._index, self._scale)
+        bounds = block_bounds(self.n_comparisons, self.n_objects)
+        self._all_blocks = [Block(self._index, self._scale, start, stop) for start, stop in bounds]
         # A custom loss would have to be compiled for it, which takes seconds.
         self.pays_in_one_call = len(self._all_blocks) == 1 and not isinstance(self.loss, CustomLoss)
 
@@ -225,7 +223,7 @@ class LocalObjective(BlockObjective):
             )
         return self._of(self.comparisons[~out]), self._of(self.comparisons[out])
 
-    def smoothed(self, width: float) -> LocalObjective:
+    def smoothed(self, width: float = 1.0) -> LocalObjective:
         return self.with_loss(self.loss.smoothed(width), self.n_components)
 
     def with_loss(self, loss: Loss, n_components: int) -> LocalObjective:
@@ -268,9 +266,6 @@ class LocalObjective(BlockObjective):
 
     def _blocks(self) -> list[Block]:
         return self._all_blocks
-
-    def _cut(self, index: np.ndarray, scale: np.ndarray) -> list[Block]:
-        return [Block(index, scale, start, stop) for start, stop in block_bounds(len(index), self.n_objects)]
 
     def _draws(self, n_steps: int, seed: int, first: int) -> list[tuple[Block, tuple[int, int, int]]]:
         return [(Block(self._index, self._scale, 0, self.n_comparisons), (int(seed), int(first), int(n_steps)))]

@@ -14,8 +14,6 @@ from nearer.losses import Loss
 from nearer.objective.interface import Snapshot
 from nearer.objective.local import UNWEIGHTED, Block, BlockObjective, LocalObjective
 
-__all__ = ["BlockSource", "StreamedObjective"]
-
 
 class BlockSource(Protocol):
     """Comparisons that can be read repeatedly, block by block; `nearer.io.BlockReader` is one."""
@@ -47,8 +45,6 @@ class StreamedObjective(BlockObjective):
         Threads; None means all cores. The result does not depend on it.
     block_size : int or None
         Comparisons in a block; None means four per object, between 2^18 and 2^22.
-    max_in_memory : int or None
-        Most comparisons that `subset` may hold in memory; None means eight per coordinate of a map, at least 2^20.
     """
 
     def __init__(
@@ -59,13 +55,10 @@ class StreamedObjective(BlockObjective):
         n_objects: int,
         n_jobs: int | None = None,
         block_size: int | None = None,
-        max_in_memory: int | None = None,
     ):
         super().__init__(loss, n_components, n_objects, source.n_comparisons, n_jobs)
         self.source = source
         self.block_size = int(np.clip(4 * self.n_objects, 1 << 18, 1 << 22)) if block_size is None else int(block_size)
-        per_map = max(1 << 20, 8 * self.n_objects * self.n_components)
-        self.max_in_memory = per_map if max_in_memory is None else int(max_in_memory)
 
     def snapshot(self, X: np.ndarray) -> Snapshot:
         """As for any objective, but without slopes, which `svrg_pass` computes again."""
@@ -73,8 +66,8 @@ class StreamedObjective(BlockObjective):
         return Snapshot(X, *self.value_and_gradient(X), None)
 
     def subset(self, size: int, rng: np.random.Generator) -> LocalObjective:
-        """At most `max_in_memory` comparisons, drawn evenly from all blocks without replacement."""
-        size = min(size, self.max_in_memory, self.n_comparisons)
+        """At most 2^20 or eight per coordinate of a map, drawn evenly from all blocks without replacement."""
+        size = min(size, max(1 << 20, 8 * self.n_objects * self.n_components), self.n_comparisons)
         index = np.empty((size, self.source.n_columns), dtype=np.int32)
         weights = np.empty(size) if self.source.has_weights else None
         heaviest, most = index[:0], 0.0

@@ -8,8 +8,7 @@ from nearer.solvers.convex import Convex
 from nearer.solvers.gd import GD
 from nearer.solvers.lbfgs import LBFGS
 from nearer.solvers.sgd import SGD
-from nearer.solvers.solver import Solver
-from nearer.solvers.state import Callback, History, HistoryRow, Progress, Result, State
+from nearer.solvers.solver import Callback, History, HistoryRow, Progress, Result, Solver, State
 from nearer.solvers.step_sizes import BB, SBB, Constant, Decaying, StepSize
 from nearer.solvers.svrg import SVRG
 

@@ -7,56 +7,49 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearer.data import check_bool, check_number, is_number
+from nearer.data import check_bool, check_number
 from nearer.objective import Objective, offers
 from nearer.solvers.guide import guided_start, sample_for_guide
 from nearer.solvers.lbfgs import Descent
-from nearer.solvers.penalty import Ridge, choose_penalty, penalty_is_needed
+from nearer.solvers.penalty import PENALTY, Ridge, choose_penalty
 from nearer.solvers.sgd import adaptive_start
-from nearer.solvers.solver import Solver
-from nearer.solvers.state import Progress, State
-from nearer.solvers.tuned import AUTO, PENALTY
+from nearer.solvers.solver import Progress, Solver, State
 
-__all__ = ["Auto"]
-
-_SAMPLED = "subset", "adagrad_pass"  # methods that stages 1 and 2 need
 _MOST_HALVINGS = 64
+
+
+@dataclass(frozen=True)
+class _Constants:
+    """Chosen on problems of ten to a million objects (`benchmarks/ablation.py`)."""
+
+    # Minimum comparisons per coordinate (n_objects x n_components) in the first of several batches; inf: one batch.
+    first_batch: float = 20.0
+    growth: float = 5.0  # ratio of consecutive batches
+    batch_tol: float = 1e-3  # as `Auto.tol`, for all batches but the last
+    shrinkage: float = 0.01  # penalty of a single batch, times the mean squared distance from the origin
+    kept: float = 0.1  # fraction of it that a loss with a kink keeps to the end
+
+
+AUTO = _Constants()
 
 
 @dataclass
 class Auto(Solver):
     """A guided or an adaptive stochastic start, then L-BFGS on batches that grow to all comparisons.
 
-    1. In up to `guide` dimensions: the best of several maps, most of them found with the softplus loss in extra
-       dimensions from a sample of the comparisons (see `guided_start`), to avoid poor local minima. In more dimensions:
-       AdaGrad steps on a first random batch bring random points into rough order at the cost of a few gradients.
-    2. L-BFGS on that batch, then on batches five times larger, each to the precision that its size allows. The kink
-       of the hinge loss is smoothed. If there are too few comparisons for smaller batches and there is no guide, the
-       batch is all comparisons, with a small ridge penalty: many maps satisfy so few answers, and the penalty selects
-       one that satisfies them with a margin and predicts held-out ones better. A loss with a kink keeps a tenth of the
-       penalty in step 3.
+    1. In up to `guide` dimensions: the best of several maps, found mostly with the softplus loss in extra dimensions.
+       In more dimensions: AdaGrad steps on a first random batch.
+    2. L-BFGS on that batch, then on larger ones, smoothed; of few comparisons, on all of them with a ridge penalty.
     3. L-BFGS on all comparisons until `patience` iterations gain less than `tol` of the objective at zero (all points
-       equal), beyond which held-out error no longer improves.
+       equal).
     4. The map is halved while the objective does not rise: some losses hardly depend on the scale of a large map.
 
-    Few comparisons in many dimensions can be overfitted. In that case, steps 1 and 2 are replaced by a search for the
-    ridge penalty of step 3 on held-out comparisons (see `penalty`): a tenth of them, or a fifth of fewer than 1,000,
-    with several splits for fewer than 5,000.
-
-    In steps 1 and 2, the history has the objective of the batch, or that of the guide's loss. An objective without
-    `subset` gets steps 3 and 4 only.
+    Where few comparisons in many dimensions could be overfitted, a search for the ridge penalty of step 3 on held-out
+    comparisons replaces steps 1 and 2. Until step 3, the history has the objective of the batch, or that of the
+    guide's loss.
 
     Parameters
     ----------
-    warm_up : float, default 2
-        Passes over the first batch in step 1.
-    first_batch : float, default 20
-        Minimum comparisons per coordinate (n_objects x n_components) in the first of several batches; inf: one batch
-        of all comparisons.
-    shrinkage : float, default 0.01
-        Penalty of step 2, times the mean squared distance from the origin.
-    smoothing : float, default 1
-        Width of the smoothed kink in step 2, see `Loss.smoothed`.
     guide : int, default 3
         The guide is used for up to this many dimensions; 0: never.
     keep_start : bool, default False
@@ -72,55 +65,41 @@ class Auto(Solver):
 
     max_epochs: int = 1000
     tol: float = 1e-4
-    warm_up: float = 2.0
-    first_batch: float = 20.0
-    shrinkage: float = 0.01
-    smoothing: float = 1.0
     guide: int = 3
     keep_start: bool = False
     penalty: float | None = None
     few: float = 8.0
     name = "auto"
+    needs = ("value_and_gradient", "subset", "adagrad_pass")
 
     def check_objective(self, objective: object) -> None:
-        for name in ("warm_up", "shrinkage", "smoothing", "guide", "few"):
+        for name in ("guide", "few"):
             check_number(getattr(self, name), f"{self.name}: {name}", zero=True)
         check_bool(self.keep_start, f"{self.name}: keep_start")
         check_number(self.penalty, f"{self.name}: penalty", zero=True, allow_none=True)
-        if not (is_number(self.first_batch) and self.first_batch > 0):  # may be infinite
-            raise ValueError(f"{self.name}: first_batch: got {self.first_batch!r}, expected a number above 0")
 
     def settled(self, values: list[float]) -> str:
         return ""  # `epoch` sees to it, since the scale is settled last
 
     def init(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, progress: Progress) -> State:
-        sampled = offers(objective, *_SAMPLED)
-        X, work, note, guide = X0, 0, "", None
-        if sampled and not self.keep_start and objective.n_components <= self.guide:
+        begun, guide = State(X0, None, 0), None
+        if not self.keep_start and objective.n_components <= self.guide:
             guide = sample_for_guide(objective, rng)
         if guide is not None:
-            note = f"guide over {guide.n_comparisons:,} comparisons; "
-            X, work = guided_start(guide, X, rng, lambda state: progress(replace(state, note=note)))
-        warm_up = None
+            begun = guided_start(guide, X0, rng, progress)
         if self._penalty_to_choose(objective):
             descent = self._descent(objective, AUTO.batch_tol)
-            found = choose_penalty(objective, X, rng, descent, self.warm_up, self.smoothing, progress)
-            penalty, X, note, work = found
-            stages = [Stage(objective.n_comparisons, penalty=penalty, tol=self.tol)]
-        else:
-            stages = self._stages(objective, guide)
-            if sampled and guide is None and not self.keep_start and self.warm_up > 0:
-                warm_up = progress
-        memory = {"stages": [tuple(stage) for stage in stages], "work": work, "note": note}
-        return self._begun(objective, X, memory, rng, warm_up)
+            penalty, begun = choose_penalty(objective, X0, rng, descent, progress)
+            return self._begun(objective, begun, [Stage(objective.n_comparisons, penalty=penalty, tol=self.tol)], rng)
+        warm_up = progress if guide is None and not self.keep_start else None
+        return self._begun(objective, begun, self._stages(objective, guide), rng, warm_up)
 
     def epoch(self, objective: Any, state: State, rng: np.random.Generator) -> State:
-        memory, inner = state.memory, State(**state.memory["inner"])
-        if inner.finished:
-            rest = {"stages": memory["stages"][1:], "work": state.n_gradients, "note": state.note + "; "}
-            return self._begun(objective, state.X, rest, rng)
+        memory = state.memory
+        if memory["stage_is_over"]:
+            return self._begun(objective, replace(state, note=f"{state.note}; "), memory["stages"][1:], rng)
         descent = self._descent(objective, Stage(*memory["stages"][0]).tol)
-        return self._shown(objective, descent.epoch(self._eased_batch, inner), memory)
+        return self._shown(objective, descent.epoch(self._eased_batch, state), memory)
 
     def prepare(self, objective: Any, state: State) -> None:
         rng = np.random.default_rng()
@@ -128,51 +107,49 @@ class Auto(Solver):
         self._take_batch(objective, Stage(*state.memory["stages"][0]), rng)
 
     def _begun(
-        self, objective: Any, X: np.ndarray, memory: dict[str, Any], rng: np.random.Generator, warm_up: Any = None
+        self, objective: Any, before: State, stages: list[Any], rng: np.random.Generator, warm_up: Any = None
     ) -> State:
-        """State at the beginning of a stage from X (n, d); AdaGrad steps come first if `warm_up`, a callback, is given.
-
-        `memory` has the stages that are left, and the work and the note of what was done before.
-        """
-        stage = Stage(*memory["stages"][0])
-        memory = {**memory, "rng": rng.bit_generator.state}
+        """State at the beginning of a stage; AdaGrad steps come first if `warm_up`, a callback, is given."""
+        stage, at_start = Stage(*stages[0]), rng.bit_generator.state
         self._take_batch(objective, stage, rng)
         if warm_up is not None:
-            note = f"AdaGrad, {self.warm_up:g} passes over {self._batch.n_comparisons:,} comparisons; "
-            seed = int(rng.integers(2**63))
-            show: Progress = lambda state: warm_up(replace(state, note=note))  # noqa: E731
-            warm = adaptive_start(self._batch, X, self.warm_up, seed, show)
-            X, memory = warm.X, {**memory, "work": warm.n_gradients, "note": note}
-        return self._shown(objective, self._descent(objective, stage.tol).init(self._eased_batch, X), memory)
+            before = adaptive_start(self._batch, before.X, int(rng.integers(2**63)), warm_up)
+        inner = self._descent(objective, stage.tol).init(self._eased_batch, before.X)
+        inner = replace(inner, n_gradients=before.n_gradients + inner.n_gradients)
+        memory = {"stages": [tuple(stage) for stage in stages], "rng": at_start, "note": before.note}
+        return self._shown(objective, inner, memory)
 
     def _take_batch(self, objective: Any, stage: Stage, rng: np.random.Generator) -> None:
         """Set `_batch`, the comparisons of a stage, and `_eased_batch`, the same smoothed or penalised."""
         whole = stage.size == objective.n_comparisons
         self._batch = objective if whole else objective.subset(stage.size, rng)
         self._eased_batch = self._batch
-        if stage.eased and self._eases(self._batch):
-            self._eased_batch = self._batch.smoothed(self.smoothing)
+        if stage.eased and offers(self._batch, "smoothed"):
+            self._eased_batch = self._batch.smoothed()
         if stage.penalty > 0:
             self._eased_batch = Ridge(self._eased_batch, stage.penalty)
 
     def _shown(self, objective: Any, inner: State, memory: dict[str, Any]) -> State:
-        """The state of the whole run that corresponds to the state of a stage."""
+        """The state of the whole run that corresponds to the state of a stage; `memory` has what the stage needs."""
         stage, last = Stage(*memory["stages"][0]), len(memory["stages"]) == 1
         size = self._batch.n_comparisons  # an objective on disk may hold fewer in memory
-        work, memory = memory["work"] + inner.n_gradients, {**memory, "inner": vars(inner)}
+        own = {name: memory[name] for name in ("stages", "rng", "note")}
+        memory = {**inner.memory, **own, "stage_is_over": bool(inner.finished)}
         note = f"{memory['note']}L-BFGS, {inner.note} on {size:,}{'' if last else ', eased'}"
-        shown = replace(inner, n_gradients=work, note=note, memory=memory)
+        shown = replace(inner, note=note, memory=memory)
         if not (last and inner.finished):
             return replace(shown, provisional=not last or stage.penalty > 0, finished=None)
+        X, work = inner.X, inner.n_gradients
         if stage.penalty > 0:
-            return replace(shown, value=objective.value(inner.X), n_gradients=work + size, grad_norm=None)
-        most = inner.memory["values"][0] if self.keep_start else np.inf
-        X, value, tries = self._smallest(objective, inner, self._descent(objective, self.tol).unit, most)
-        return replace(shown, X=X, value=value, n_gradients=work + tries * size, grad_norm=None)
+            value, work = objective.value(X), work + size
+        else:
+            most = inner.memory["values"][0] if self.keep_start else np.inf
+            X, value, tries = self._smallest(objective, inner, most)
+            work += tries * size
+        return replace(shown, X=X, value=value, n_gradients=work, grad_norm=None, provisional=False)
 
     def _descent(self, objective: Any, tol: float) -> Descent:
-        unit = objective.value_at_zero() if offers(objective, *_SAMPLED) else None
-        return Descent(tol=tol, patience=self.patience, memory=AUTO.memory, unit=unit)
+        return Descent(tol=tol, patience=self.patience, unit=objective.value_at_zero())
 
     def _penalty_to_choose(self, objective: Any) -> bool:
         """Whether to choose a penalty on held-out comparisons, because there are few for the dimension."""
@@ -180,15 +157,13 @@ class Auto(Solver):
             return False
         if objective.n_components <= self.guide or not offers(objective, "split"):
             return False
-        return penalty_is_needed(objective, self.few)
+        least = PENALTY.few if objective.loss.heavy_tailed else PENALTY.min_comparisons
+        return least <= objective.n_comparisons < self.few * objective.n_objects * objective.n_components
 
-    def _eases(self, batch: Any) -> bool:
-        return self.smoothing > 0 and offers(batch, "smoothed")
-
-    def _smallest(self, objective: Any, state: State, unit: float | None, most: float) -> tuple[np.ndarray, float, int]:
+    def _smallest(self, objective: Any, state: State, most: float) -> tuple[np.ndarray, float, int]:
         """The last of X, X/2, X/4, ... whose value rose by at most `tol` and not above `most`; value; evaluations."""
         X, value = state.X, float(state.value)  # type: ignore[arg-type]
-        limit = min(value + self.tol * (value if unit is None else unit), most)
+        limit = min(value + self.tol * objective.value_at_zero(), most)
         tries = 0
         while tries < _MOST_HALVINGS:
             tries += 1
@@ -207,25 +182,26 @@ class Auto(Solver):
         keeps part of the penalty; if they are many, the last stage but one has all of them, smoothed.
         """
         n, penalty = objective.n_comparisons, self.penalty or 0.0
-        kinked = self._eases(objective) and objective.loss.smoothed(self.smoothing) != objective.loss
-        if self.keep_start or not offers(objective, *_SAMPLED):
+        if self.keep_start:
             return [Stage(n, False, penalty, self.tol)]
+        smoothable = offers(objective, "smoothed")
+        kinked = smoothable and objective.loss.smoothed() != objective.loss
         unknowns = objective.n_objects * objective.n_components
         sizes: list[int] = []
-        size, least = n / AUTO.growth, 0.35 * self.first_batch * unknowns
+        size, least = n / AUTO.growth, 0.35 * AUTO.first_batch * unknowns
         while size >= least:
             sizes.insert(0, int(np.ceil(size)))
-            size, least = size / AUTO.growth, self.first_batch * unknowns
+            size, least = size / AUTO.growth, AUTO.first_batch * unknowns
         if not sizes and guide is None:
             if kinked and self.penalty is None:
-                penalty = PENALTY.kept * self.shrinkage
-            return [Stage(n, True, self.shrinkage, AUTO.batch_tol), Stage(n, False, penalty, self.tol)]
+                penalty = AUTO.kept * AUTO.shrinkage
+            return [Stage(n, True, AUTO.shrinkage, AUTO.batch_tol), Stage(n, False, penalty, self.tol)]
         done = 0 if guide is None else guide.n_comparisons
         stages = [Stage(size, True, 0.0, AUTO.batch_tol) for size in sizes if size > done]
         if kinked:
             stages.append(Stage(n, True, 0.0, max(self.tol, 0.1 * AUTO.batch_tol)))
         tol = self.tol
-        if guide is None and offers(objective, "smoothed"):
+        if guide is None and smoothable:
             tol *= objective.loss.tolerance
         return [*stages, Stage(n, False, penalty, tol)]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,19 +15,16 @@ import numpy as np
 import nearer
 from nearer.archive import Arrays, as_json, from_json, read_archive, write_archive
 from nearer.io import FileFormatError, atomic_write
-from nearer.io.files import refuse_dangling, refuse_irregular
-from nearer.solvers.solver import BestHeldOut, Run, Solver
-from nearer.solvers.state import History, HistoryRow, State
+from nearer.io.files import refuse_irregular, refuse_unwritable
+from nearer.solvers.solver import History, HistoryRow, Run, Solver, State
 from nearer.warning_types import ReproducibilityWarning
-
-__all__ = ["Checkpoint"]
 
 _KIND = "checkpoint"
 _FORMAT = 2
 _CONTENT = ("about", "setting", "starts", "runs")
 _SHARE = 0.1  # most of the time that writing may take
 _LIMITS = ("max_epochs", "max_seconds")  # a resumed run may have other ones
-_SAME = 1e-10  # relative
+_VALUE, _SAME = "objective at the start", 1e-10  # its last digits depend on the processor and the order of rows
 
 
 class Checkpoint:
@@ -40,9 +37,7 @@ class Checkpoint:
     def __init__(self, path: str | os.PathLike[str], resume: bool = False):
         self.path = os.fspath(path)
         refuse_irregular(path)
-        refuse_dangling(path)
-        if not Path(path).absolute().parent.is_dir():
-            raise FileNotFoundError(f"checkpoint: {self.path}: the folder {Path(path).parent} does not exist")
+        refuse_unwritable(path, force=True)
         self.about: dict[str, Any] = {}  # identifies the fit
         self.setting: dict[str, Any] = {}  # of the objective, set before `begin`
         self.starts: list[np.ndarray] = []
@@ -76,16 +71,20 @@ class Checkpoint:
         own = solver.get_params(deep=False)
         about |= {f"solver: {name}": repr(value) for name, value in own.items() if name not in _LIMITS}
         if not self.found:
-            self.about = {**about, "objective at the start": objective.value(starts[0])}
-            self.starts, self.runs = list(starts), [Run(rng.bit_generator.state) for rng in generators]
+            self.about, self.starts = {**about, _VALUE: objective.value(starts[0])}, list(starts)
+            self.runs = [Run(rng.bit_generator.state) for rng in generators]
             self._write()
             return self.starts
-        for name, expected in about.items():
-            self._require(self.about.get(name) == expected, name, expected)
-        at_start, value = self.about["objective at the start"], objective.value(self.starts[0])
-        # Another processor or order of rows changes the last digits.
-        self._require(abs(at_start - value) <= _SAME * abs(value), "objective at the start", value)
-        if at_start != value:
+        other = next((name for name, expected in about.items() if self.about.get(name) != expected), "")
+        if not other:
+            about[_VALUE] = objective.value(self.starts[0])
+            other = "" if math.isclose(self.about[_VALUE], about[_VALUE], rel_tol=_SAME) else _VALUE
+        if other:
+            raise ValueError(
+                f"checkpoint: {self.path} is of another fit: {other}: got {self.about.get(other)}, expected "
+                f"{about[other]}. Use the same data and parameters, or another file"
+            )
+        if self.about[_VALUE] != about[_VALUE]:
             warnings.warn(
                 f"checkpoint: {self.path}: the objective differs in its last digits, as on another processor or "
                 "with reordered rows; the result will not be the same bit for bit",
@@ -103,13 +102,6 @@ class Checkpoint:
             if always or time.perf_counter() >= self._not_before:
                 self._write()
 
-    def _require(self, same: bool, name: str, expected: Any) -> None:
-        if not same:
-            raise ValueError(
-                f"checkpoint: {self.path} is of another fit: {name}: got {self.about.get(name)}, expected {expected}. "
-                "Use the same data and parameters, or another file"
-            )
-
     def _write(self) -> None:
         started = time.perf_counter()
         arrays: Arrays = {}
@@ -126,16 +118,14 @@ class Checkpoint:
 
 def _plain(run: Run) -> dict[str, Any]:
     """A run as nested dicts and lists."""
-    held_out, state = run.held_out and vars(run.held_out), run.state and vars(run.state)
-    return {**vars(run), "state": state, "history": run.history.to_dict(), "held_out": held_out}
+    return {**vars(run), "state": run.state and vars(run.state), "history": run.history.to_dict()}
 
 
 def _run_from(plain: dict[str, Any]) -> Run:
     """The inverse of `_plain`."""
-    columns, held_out, state = (plain[name] for name in ("history", "held_out", "state"))
+    columns, state = plain["history"], plain["state"]
     history = History(HistoryRow(**dict(zip(columns, row))) for row in zip(*columns.values()))
-    parts = {"held_out": held_out and BestHeldOut(**held_out), "state": state and State(**state), "history": history}
-    return Run(**{**plain, **parts})
+    return Run(**{**plain, "state": state and State(**state), "history": history})
 
 
 def _read(path: str) -> tuple[dict[str, Any], dict[str, Any], list[np.ndarray], list[Run]]:

@@ -11,10 +11,7 @@ import numpy as np
 import scipy.linalg
 
 from nearer.data import check_number
-from nearer.solvers.solver import Solver
-from nearer.solvers.state import Progress, State
-
-__all__ = ["Convex", "certificate"]
+from nearer.solvers.solver import Progress, Solver, State
 
 _MAX_OBJECTS = 10_000
 _PROOF_EVERY = 10

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from nearer.data import check_number
 from nearer.kernels import SUFFICIENT
-from nearer.solvers.solver import Solver
-from nearer.solvers.state import Progress, State
+from nearer.solvers.solver import Progress, Solver, State
 from nearer.solvers.step_sizes import SBB, curvature_between
-
-__all__ = ["GD"]
 
 _MOST_HALVINGS = 40
 
@@ -39,36 +36,25 @@ class GD(Solver):
     def init(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, progress: Progress) -> State:
         value, gradient = objective.value_and_gradient(X0)
         trial = self.step or 1.0 / max(float(np.abs(gradient).max()), 1e-12)
-        return _state(X0, value, gradient, objective.n_comparisons, trial)
+        norm, memory = float(np.linalg.norm(gradient)), {"gradient": gradient, "trial": trial}
+        return State(X0, value, objective.n_comparisons, grad_norm=norm, memory=memory)
 
     def epoch(self, objective: Any, state: State, rng: np.random.Generator) -> State:
-        X, value, work = state.X, state.value, state.n_gradients
-        gradient, trial = state.memory["gradient"], state.memory["trial"]
-        slope = float(np.vdot(gradient, gradient))
+        X, work, gradient, trial = state.X, state.n_gradients, state.memory["gradient"], state.memory["trial"]
+        start, slope = float(state.value), float(np.vdot(gradient, gradient))  # type: ignore[arg-type]
         for _ in range(_MOST_HALVINGS):
             X_new = X - trial * gradient
-            new_value, new_gradient = objective.value_and_gradient(X_new)
+            value, new_gradient = objective.value_and_gradient(X_new)
             work += objective.n_comparisons
-            if self.step is not None or new_value <= value - SUFFICIENT * trial * slope:
+            if self.step is not None or value <= start - SUFFICIENT * trial * slope:
                 break
             trial *= 0.5
         else:
-            return _state(X, value, gradient, work, trial, trial, "converged: no step lowers the objective")
+            finished = "converged: no step lowers the objective"
+            return replace(state, n_gradients=work, step_size=trial, finished=finished)
         used = trial
         if self.step is None:
             trial = SBB(epsilon=0.0).after(curvature_between(X_new, X, new_gradient, gradient), 1, trial)
             trial = min(trial, 100.0 * used)
-        return _state(X_new, new_value, new_gradient, work, trial, used)
-
-
-def _state(
-    X: np.ndarray,
-    value: float | None,
-    gradient: np.ndarray,
-    work: int,
-    trial: float,
-    step: float | None = None,
-    finished: str | None = None,
-) -> State:
-    norm = float(np.linalg.norm(gradient))
-    return State(X, value, work, step, norm, finished=finished, memory={"gradient": gradient, "trial": trial})
+        norm, memory = float(np.linalg.norm(new_gradient)), {"gradient": new_gradient, "trial": trial}
+        return State(X_new, value, work, used, norm, memory=memory)

@@ -11,10 +11,49 @@ from nearer.losses import SoftplusLoss
 from nearer.objective import Objective, offers
 from nearer.solvers.lbfgs import Descent, descend
 from nearer.solvers.sgd import adaptive_start
-from nearer.solvers.state import Progress, State, no_progress
-from nearer.solvers.tuned import GUIDE
+from nearer.solvers.solver import Progress, State, no_progress
 
-__all__ = ["guided_start", "main_axes", "sample_for_guide"]
+
+@dataclass(frozen=True)
+class _Constants:
+    """Chosen on ten kinds of generated data, judged on two others and on human answers (`benchmarks/starts.py`)."""
+
+    # Comparisons in the sample, per object (more in 1-D, where local minima are worst), or per coordinate if memory is
+    # short.
+    per_object: int = 100
+    per_object_1d: int = 400
+    per_coordinate: int = 20
+    # A descent ends when `patience` iterations gain less than `tol` of the objective at zero.
+    tol: float = 1e-3
+    loose_tol: float = 1e-2
+    patience: int = 5
+    short_patience: int = 3
+    shortest_patience: int = 2
+    max_iterations: int = 100  # of a descent in one compiled call, which cannot be interrupted
+    max_scalings: int = 30
+    # 2-D: extra dimensions of each softplus start, and further starts for few comparisons.
+    extra_2d: tuple[int, ...] = (1, 2, 1)
+    extra_2d_few: tuple[int, ...] = (2, 1)
+    few_2d: int = 3000
+    # 3-D maps are seldom stuck: the better of two starts, from fewer comparisons.
+    extra_3d: tuple[int, ...] = (1, 1)
+    per_object_3d: int = 40
+    # 1-D: the starts are projections of a 2-D map and angles around its centre. The best are descended, then reordered
+    # over candidate positions in rounds that keep fewer and fewer: first on a sample (fixed + per object), then on all.
+    projections: int = 8
+    angles: int = 8
+    descended: int = 8
+    kept_on_sample: tuple[int, ...] = (5, 3)
+    kept_on_all: tuple[int, ...] = (3, 2, 1)
+    positions: int = 23
+    order_sample: int = 4000
+    order_sample_per_object: int = 20
+    # Moves of blocks of neighbours: maximum number, and comparisons evaluated in total.
+    block_moves: int = 16
+    block_comparisons: int = 40_000
+
+
+GUIDE = _Constants()
 
 _NEEDS = "subset", "smoothed", "with_loss", "best_places", "descend"
 
@@ -33,36 +72,42 @@ def sample_for_guide(objective: Objective, rng: np.random.Generator) -> Objectiv
     return None
 
 
-def guided_start(
-    part: Objective, X: np.ndarray, rng: np.random.Generator, progress: Progress = no_progress
-) -> tuple[np.ndarray, int]:
+def guided_start(part: Objective, X: np.ndarray, rng: np.random.Generator, progress: Progress = no_progress) -> State:
     """A map for the loss of `part` from X (n, d), the best of several found with the softplus loss in extra dimensions.
 
-    Also returns the number of gradients. The softplus loss pulls with a constant force however far away an object is,
-    and with an extra dimension objects can get past each other. The wider map is then projected on its main axes, which
-    `progress` is shown as well, with the value of the loss in use.
+    The softplus loss pulls with a constant force however far away an object is, and with an extra dimension objects can
+    get past each other. The wider map is then projected on its main axes, which `progress` is shown as well, with the
+    value of the loss in use.
     """
-    d = part.n_components
-    guide = _Guide(rng, progress, d)
-    smooth = part.smoothed(GUIDE.smoothing)
+    d = X.shape[1]
+    guide, smooth = _Guide(part, d, rng, progress), part.smoothed()
     if d == 1:
-        wide = guide.wide_map(part, np.column_stack([X, rng.normal(size=len(X))]), GUIDE.tol, GUIDE.patience)
-        return guide.arrived(_best_line(guide, smooth, main_axes(wide, 2)))
-    few = part
-    if d > 2 and GUIDE.per_object_3d * part.n_objects < part.n_comparisons:
-        few = part.subset(GUIDE.per_object_3d * part.n_objects, rng)
+        wide = np.column_stack([X, rng.normal(size=len(X))])
+        wide = guide.wide_map(part, wide, GUIDE.tol, GUIDE.patience)
+        found = [_best_line(guide, smooth, main_axes(wide, 2))]
+    else:
+        found = _maps(guide, part, smooth, X)
+    value, X = _best(found, 1)[0]
+    return guide.show(State(X, value, 0))
+
+
+def _maps(guide: _Guide, part: Objective, smooth: Objective, X: np.ndarray) -> list[_Found]:
+    """Maps in two or three dimensions for the smoothed loss of `part`."""
+    d, rng = guide.d, guide.rng
+    few, spares, tol = part, GUIDE.extra_2d, GUIDE.tol
+    if d == 2 and part.n_comparisons <= GUIDE.few_2d:
+        spares += GUIDE.extra_2d_few
+    if d > 2:
+        spares, tol = GUIDE.extra_3d, GUIDE.loose_tol
+        if GUIDE.per_object_3d * part.n_objects < part.n_comparisons:
+            few = part.subset(GUIDE.per_object_3d * part.n_objects, rng)
     narrow = part.with_loss(SoftplusLoss(), d)
     begun: list[_Found] = []
-    found: list[_Found] = []
-    spares: tuple[int, ...] = GUIDE.extra_3d
-    if d == 2:
-        spares = GUIDE.extra_2d + GUIDE.extra_2d_few if part.n_comparisons <= GUIDE.few_2d else GUIDE.extra_2d
     for spare in spares:
-        Y = np.column_stack([X if not begun else rng.normal(size=X.shape), rng.normal(size=(len(X), spare))])
+        Y = np.column_stack([rng.normal(size=X.shape) if begun else X, rng.normal(size=(len(X), spare))])
         Y = guide.wide_map(few, Y, GUIDE.loose_tol, GUIDE.short_patience)
-        begun.append(
-            guide.descent(narrow, main_axes(Y, d), GUIDE.tol if d == 2 else GUIDE.loose_tol, GUIDE.short_patience)
-        )
+        begun.append(guide.descent(narrow, main_axes(Y, d), tol, GUIDE.short_patience))
+    found: list[_Found] = []
     for _, Y in begun if d == 2 else _best(begun, 1):
         Y, _, tries = _best_scale(smooth, Y)
         guide.work += tries * part.n_comparisons
@@ -71,50 +116,48 @@ def guided_start(
         seed = int(rng.integers(2**63))
         Y = guide.warm_up(smooth, rng.normal(size=X.shape), seed)
         found.append(guide.descent(smooth, Y, GUIDE.tol, GUIDE.short_patience))
-    return guide.arrived(_best(found, 1)[0])
+    return found
 
 
 @dataclass
 class _Guide:
     """Stages of a guide; shows their states along the `d` main axes and counts their work."""
 
+    part: Objective
+    d: int
     rng: np.random.Generator
     progress: Progress
-    d: int
     work: int = 0
 
     def warm_up(self, part: Objective, X: np.ndarray, seed: int) -> np.ndarray:
-        return self._ended(adaptive_start(part, X, GUIDE.warm_up, seed, self._show))[1]
+        state = adaptive_start(part, X, seed, self.show)
+        self.work += state.n_gradients
+        return state.X
 
     def descent(self, part: Objective, X: np.ndarray, tol: float, patience: int) -> _Found:
         """L-BFGS, in one compiled call for small problems, where the loop would cost more than its work."""
         unit = part.value_at_zero()
-        if not part.pays_in_one_call:
-            return self._ended(descend(part, X, Descent(tol=tol, patience=patience, unit=unit), self._show))
-        X, value, evaluations = part.descend(X, tol * unit, patience, GUIDE.max_iterations)
-        state = State(X, value, evaluations * part.n_comparisons)
-        self._show(state)
-        return self._ended(state)
+        if part.pays_in_one_call:
+            X, value, evaluations = part.descend(X, tol * unit, patience, GUIDE.max_iterations)
+            state = State(X, value, evaluations * part.n_comparisons)
+            self.show(state)
+        else:
+            state = descend(part, X, Descent(tol=tol, patience=patience, unit=unit), self.show)
+        self.work += state.n_gradients
+        return float(state.value), state.X  # type: ignore[arg-type]
 
     def wide_map(self, part: Objective, Y: np.ndarray, tol: float, patience: int) -> np.ndarray:
         """A softplus map from Y (n, k), in its dimensions."""
         wide = part.with_loss(SoftplusLoss(), Y.shape[1])
         return self.descent(wide, self.warm_up(wide, Y, int(self.rng.integers(2**63))), tol, patience)[1]
 
-    def arrived(self, found: _Found) -> tuple[np.ndarray, int]:
-        """The map found, and the work it took."""
-        value, X = found
-        self._show(State(X, value, 0))
-        return X, self.work
-
-    def _ended(self, state: State) -> _Found:
-        self.work += state.n_gradients
-        return float(state.value), state.X  # type: ignore[arg-type]
-
-    def _show(self, state: State) -> None:
+    def show(self, state: State) -> State:
+        """Report a state as one of the whole guide, and return it."""
         X = state.X if state.X.shape[1] == self.d else main_axes(state.X, self.d)
-        work = self.work + state.n_gradients
-        self.progress(State(X, state.value, work, state.step_size, provisional=True, surrogate=True))
+        work, note = self.work + state.n_gradients, f"guide over {self.part.n_comparisons:,} comparisons; "
+        shown = State(X, state.value, work, state.step_size, provisional=True, surrogate=True, note=note)
+        self.progress(shown)
+        return shown
 
 
 def _best_line(guide: _Guide, part: Objective, Y: np.ndarray) -> _Found:

@@ -9,10 +9,7 @@ import numpy as np
 
 from nearer.data import check_integer
 from nearer.kernels import CURVATURE, MOST_TRIALS, SUFFICIENT
-from nearer.solvers.solver import Solver
-from nearer.solvers.state import Progress, State, no_progress
-
-__all__ = ["LBFGS", "Descent", "descend"]
+from nearer.solvers.solver import Progress, Solver, State, no_progress
 
 
 @dataclass
@@ -60,8 +57,7 @@ class LBFGS(Solver):
                 break
             if not pairs:
                 finished = "converged: no step lowers the objective"
-                memory = {"gradient": gradient, "trial": trial, "pairs": []}
-                return replace(state, n_gradients=work, step_size=0.0, finished=finished, memory=memory)
+                return replace(state, n_gradients=work, step_size=0.0, finished=finished)
             pairs = []
             trial = 1e-2 * float(np.linalg.norm(X)) / max(float(np.linalg.norm(gradient)), 1e-300)
         s, y = X_new - X, new_gradient - gradient
@@ -97,11 +93,10 @@ class LBFGS(Solver):
 class Descent(LBFGS):
     """L-BFGS until `patience` iterations gain less than `tol` of `unit`: a stage of another solver.
 
-    `unit` defaults to the value at the start; with ``tol=0`` it ends when no step lowers the objective.
-    ``memory["values"]`` of a state has the objective of each iteration.
+    With ``tol=0`` it ends when no step lowers the objective. ``memory["values"]`` has the objective of each iteration.
     """
 
-    unit: float | None = None
+    unit: float = 1.0
 
     def init(self, objective: Any, X0: np.ndarray, rng: Any = None, progress: Progress = no_progress) -> State:
         return self._judged(super().init(objective, X0, rng), [])
@@ -113,8 +108,7 @@ class Descent(LBFGS):
         values = [*before, float(state.value)]  # type: ignore[arg-type]
         if state.grad_norm == 0:
             state = replace(state, finished="converged: the gradient vanishes", grad_norm=None)
-        least = self.tol * (values[0] if self.unit is None else self.unit)
-        patience = self.patience
+        least, patience = self.tol * self.unit, self.patience
         if self.tol > 0 and len(values) > patience and not min(values[:-patience]) - min(values) > least:
             what = "of the objective with all points in one place"
             reason = f"converged: {patience} iterations gained less than {self.tol:.3g} {what}"

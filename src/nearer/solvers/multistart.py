@@ -9,7 +9,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,14 +18,11 @@ import numpy as np
 
 from nearer.solvers.auto import Auto
 from nearer.solvers.checkpoint import Checkpoint
-from nearer.solvers.solver import Solver, stopping
-from nearer.solvers.state import Callback, HistoryRow, Result, State
-
-__all__ = ["ProgressLines", "TimeSpent", "best_of_starts", "in_threads", "is_over", "keeping_start"]
+from nearer.solvers.solver import Callback, HistoryRow, Result, Solver, State, stopping
 
 
 def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]:
-    """``[task(0), ..., task(count - 1)]`` on at most `n_jobs` threads; an error or ctrl-C stops all of them.
+    """``[task(0), ..., task(count - 1)]`` on at most `n_jobs` threads; the first error, or ctrl-C, stops all of them.
 
     Running tasks end at their next `check_stop`, as solvers do after every epoch.
     """
@@ -40,6 +37,8 @@ def in_threads(task: Callable[[int], Any], count: int, n_jobs: int) -> list[Any]
     with ThreadPoolExecutor(min(n_jobs, count)) as pool:
         try:
             running = [pool.submit(contextvars.copy_context().run, run, number) for number in range(count)]
+            for future in as_completed(running):
+                future.result()
             return [future.result() for future in running]
         except BaseException:
             stop.set()
@@ -108,7 +107,7 @@ def best_of_starts(
     def run(number: int) -> Result | None:
         thread, solver = threading.get_ident(), solvers[number]
         kept, keep = (None, None) if checkpoint is None else (checkpoint.runs[number], partial(checkpoint.keep, number))
-        before = 0.0 if kept is None else kept.seconds
+        before = 0.0 if kept is None else kept.history.seconds
         if number and before == 0.0 and is_over(solver, by_thread[thread]):
             return None
         watching = list(callbacks)
@@ -116,7 +115,7 @@ def best_of_starts(
             prefix = "nearer" if len(starts) == 1 else f"nearer: start {number + 1} of {len(starts)}"
             watching.append(ProgressLines(objective, 0.5 if verbose == 1 else 0.0, prefix))
         result = solver.solve(objective, starts[number], generators[number], watching, kept, keep, by_thread[thread])
-        by_thread[thread] += result.history[-1].seconds - before if result.history else 0.0
+        by_thread[thread] += result.history.seconds - before
         return result
 
     results = [result for result in in_threads(run, len(starts), n_jobs) if result is not None]

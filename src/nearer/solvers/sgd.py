@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from nearer.solvers.solver import Solver
-from nearer.solvers.state import Progress, State, no_progress
+from nearer.solvers.solver import Progress, Solver, State, no_progress
 from nearer.solvers.step_sizes import Constant, Decaying, as_rule
 
-__all__ = ["SGD", "adaptive_start"]
-
 _PIECE = 5_000_000  # AdaGrad steps between two looks at the time limit
+PASSES = 2  # of AdaGrad over the comparisons
 _STEP = 1.0  # length of a first AdaGrad step; the losses set the scale of a map, so 1 suits them all
 
 
@@ -48,24 +45,23 @@ class SGD(Solver):
         if isinstance(rule, Constant):
             rule = Decaying(float(rule.first_step), decay=0.0)  # type: ignore[arg-type]  # see check_objective
         n, done, seed = objective.n_comparisons, state.n_gradients, state.memory["seed"]
-        size = rule.step / (1.0 + rule.decay * done / n) ** rule.power
-        X = objective.sgd_pass(state.X, rule.step, n, seed, first=done, decay=rule.decay / n, power=rule.power)
+        size = rule.step / (1.0 + rule.decay * done / n)
+        X = objective.sgd_pass(state.X, rule.step, n, seed, first=done, decay=rule.decay / n)
         return State(X, None, done + n, size, memory=state.memory)
 
 
-def adaptive_start(objective: Any, X: np.ndarray, passes: float, seed: int, progress: Progress = no_progress) -> State:
-    """The state after `passes` over the comparisons by AdaGrad steps from X (n, d): a warm-up for other solvers.
+def adaptive_start(objective: Any, X: np.ndarray, seed: int, progress: Progress = no_progress) -> State:
+    """The state after two passes of AdaGrad steps from X (n, d): a warm-up for other solvers.
 
     The value of a state is the mean loss since the previous one.
     """
-    if not math.isfinite(passes * objective.n_comparisons):
-        raise ValueError(f"warm_up: got {passes:g} passes, expected a number of steps that can be counted")
-    n_steps, done, pulls = math.ceil(passes * objective.n_comparisons), 0, np.zeros(objective.n_objects)
+    n_steps, done, pulls = PASSES * objective.n_comparisons, 0, np.zeros(objective.n_objects)
+    note = f"AdaGrad, {PASSES} passes over {objective.n_comparisons:,} comparisons; "
     while True:
         count = min(_PIECE, n_steps - done)
         X, pulls, value = objective.adagrad_pass(X, pulls, _STEP, count, seed, done)
         done += count
-        state = State(X, value, done, _STEP, provisional=True)
+        state = State(X, value, done, _STEP, provisional=True, note=note)
         progress(state)
         if done >= n_steps:
             return state

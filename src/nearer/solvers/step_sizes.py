@@ -13,8 +13,6 @@ from sklearn.base import BaseEstimator
 from nearer.data import check_number
 from nearer.objective import Objective, Snapshot
 
-__all__ = ["BB", "SBB", "Constant", "Decaying", "StepSize", "as_rule", "curvature_along_gradient", "curvature_between"]
-
 
 class StepSize(BaseEstimator):
     """How long an inner step of `SVRG` is; a subclass is a dataclass."""
@@ -56,7 +54,7 @@ class Constant(StepSize):
 
 @dataclass
 class Decaying(BaseEstimator):
-    """For `SGD`: step ``step / (1 + decay * e) ** power`` after e epochs' worth of comparisons.
+    """For `SGD`: step ``step / (1 + decay * e)`` after e epochs' worth of comparisons.
 
     Parameters
     ----------
@@ -64,18 +62,14 @@ class Decaying(BaseEstimator):
         The first step, positive.
     decay : float, default 0.5
         At least 0, per epoch.
-    power : float, default 1
-        In (0, 1].
     """
 
     step: float = 0.1
     decay: float = 0.5
-    power: float = 1.0
 
     def __post_init__(self) -> None:
         check_number(self.step, "Decaying: step")
         check_number(self.decay, "Decaying: decay", zero=True)
-        check_number(self.power, "Decaying: power")
 
 
 @dataclass

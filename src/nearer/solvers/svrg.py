@@ -8,12 +8,8 @@ from typing import Any
 import numpy as np
 
 from nearer.data import check_integer
-from nearer.objective import Snapshot
-from nearer.solvers.solver import Solver
-from nearer.solvers.state import Progress, State
+from nearer.solvers.solver import Progress, Solver, State
 from nearer.solvers.step_sizes import Constant, StepSize, as_rule, curvature_along_gradient, curvature_between
-
-__all__ = ["SVRG"]
 
 
 @dataclass
@@ -49,8 +45,9 @@ class SVRG(Solver):
             check_integer(self.inner_steps, f"{self.name}: inner_steps", 1)
 
     def init(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, progress: Progress) -> State:
-        self._snapshot = objective.snapshot(X0)
-        return _state(self._snapshot, objective.n_comparisons, {"eta": None, "curvature": None})
+        self._snapshot = taken = objective.snapshot(X0)
+        norm, memory = float(np.linalg.norm(taken.gradient)), {"eta": None, "curvature": None}
+        return State(taken.X, taken.value, objective.n_comparisons, grad_norm=norm, memory=memory)
 
     def epoch(self, objective: Any, state: State, rng: np.random.Generator) -> State:
         old, m, work = self._snapshot, self.inner_steps or objective.n_comparisons, state.n_gradients
@@ -69,14 +66,8 @@ class SVRG(Solver):
         X = objective.svrg_pass(X, old, eta, m - done, seed, first=done)
         self._snapshot = new = objective.snapshot(X)
         next_eta = rule.after(curvature_between(X, old.X, new.gradient, old.gradient), m, eta)
-        memory = {"eta": next_eta, "curvature": curvature}
-        return _state(new, work + 2 * m + objective.n_comparisons, memory, eta, sample)
+        norm, memory = float(np.linalg.norm(new.gradient)), {"eta": next_eta, "curvature": curvature}
+        return State(new.X, new.value, work + 2 * m + objective.n_comparisons, eta, norm, sample, memory=memory)
 
     def prepare(self, objective: Any, state: State) -> None:
         self._snapshot = objective.snapshot(state.X)
-
-
-def _state(
-    taken: Snapshot, work: int, memory: dict[str, Any], step: float | None = None, sample: np.ndarray | None = None
-) -> State:
-    return State(taken.X, taken.value, work, step, float(np.linalg.norm(taken.gradient)), sample, memory=memory)
