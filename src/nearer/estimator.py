@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearer.auto_dimension import choose_components
 from nearer.data import Comparisons, as_generator, check_bool, check_integer, check_numbers
 from nearer.data.splits import shares_of_answers
-from nearer.lapse_rates import MAP_ROUNDS, Reliability, alternate
+from nearer.lapse_rates import Reliability, weigh_answers
 from nearer.losses import Loss, loss_with
 from nearer.metrics import (
     WorstComparisons,
@@ -40,6 +40,8 @@ from nearer.sources import MemorySource, Source, source_of
 from nearer.warning_types import ConvergenceWarning, UnplacedObjectsWarning, UnseenObjectsWarning
 
 __all__ = ["OrdinalEmbedding"]
+
+_MOST_ROUNDS = 15  # EM steps that estimate lapse rates
 
 Start = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 """Makes a starting point of a given shape (n_objects, n_components)."""
@@ -493,26 +495,22 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def _estimate_lapse_rates(self, comparisons: Comparisons, solver: Solver, spent: TimeSpent) -> None:
         """Estimate the lapse rates given the map and the map given the lapse rates, in turn."""
         assert comparisons.people is not None
-        n_columns = comparisons.index.shape[1]
-
-        def chance() -> np.ndarray:
-            return self.loss_.probability(*comparison_distances(self.embedding_, comparisons))
-
-        def solve(weights: np.ndarray) -> bool:
-            earlier = self.result_
+        shares, n_columns, rates = shares_of_answers(comparisons), comparisons.index.shape[1], None
+        for _ in range(_MOST_ROUNDS):
+            before, earlier = rates, self.result_
+            chance = self.loss_.probability(*comparison_distances(self.embedding_, comparisons))
+            weights, rates = weigh_answers(chance, comparisons.people, comparisons.weights, shares)
+            if rates.settled(before):
+                break
             if is_over(solver, spent.seconds):
                 message = f"stopped: reached max_seconds = {solver.max_seconds:g}"
                 set_result(self, replace(earlier, converged=False, message=message), n_columns)
-                return True
+                break
             weighted = MemorySource(comparisons.replaced(weights=np.maximum(weights, 1e-12)))
             starts = [lambda rng, shape: np.nan_to_num(self.embedding_)]
             self._solve(weighted, self.n_components_, 1, solver, starts, spent=spent)
             set_result(self, self.result_.after(earlier), n_columns)
-            return False
-
-        shares = shares_of_answers(comparisons)
-        self.reliability_ = alternate(chance, solve, comparisons.people, comparisons.weights, shares, rounds=MAP_ROUNDS)
-        self.comparisons_ = comparisons
+        self.reliability_, self.comparisons_ = rates, comparisons
 
     def _starting_point(self, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
         if not isinstance(self.init, str):

@@ -19,7 +19,7 @@ from nearer.data.splits import first_rows, groups_of, shares_of_answers
 from nearer.data.validate import frozen
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
-from nearer.lapse_rates import INDIVIDUAL_ROUNDS, SPREAD_ROUNDS, Reliability, alternate
+from nearer.lapse_rates import Reliability, weigh_answers
 from nearer.losses import Loss, loss_with
 from nearer.metrics import fit_answer_law
 from nearer.metrics.answer_law import log_odds
@@ -38,6 +38,8 @@ _FOLDS = 10
 _ENOUGH_HELD_OUT = 20_000
 # Of each fit: most steps, and relative decrease of the mean loss at which it stops, also while spreads are compared.
 _MOST_STEPS, _TOL, _LOOSE = 300, 1e-7, 1e-5
+# EM steps at most between lapse rates and weights: in the fit, and while spreads are compared.
+_ROUNDS, _SPREAD_ROUNDS = 20, 2
 
 
 def units_of(comparisons: Comparisons, groups: Any = None) -> Coded:
@@ -103,21 +105,17 @@ class _Problem:
         self, X: np.ndarray, W: np.ndarray, spread: float, tol: float, rounds: int
     ) -> tuple[np.ndarray, np.ndarray, int, Reliability | None]:
         """From a solution, alternately weight each answer by its probability of not being a guess, and solve again."""
-        plain, n_iter = self.scale, 0
-
-        def chance() -> np.ndarray:
-            return self.loss.probability(*self.distances(X, W))
-
-        def solve(weights: np.ndarray) -> bool:
-            nonlocal X, W, n_iter
+        plain, n_iter, rates = self.scale, 0, None
+        for _ in range(rounds):
+            before, chance = rates, self.loss.probability(*self.distances(X, W))
+            weights, rates = weigh_answers(chance, self.people, self.given, self.shares)
+            if rates.settled(before):
+                break
             self.scale = frozen(weights)
             X, W, more = self.solve(X, W, spread, tol)
             n_iter += more
-            return False
-
-        found = alternate(chance, solve, self.people, self.given, self.shares, rounds=rounds)
         self.scale = plain
-        return X, W, n_iter, found
+        return X, W, n_iter, rates
 
     def solve(self, X: np.ndarray, W: np.ndarray, spread: float, tol: float) -> tuple[np.ndarray, np.ndarray, int]:
         """Minimise the losses plus ``|W - 1|^2 / (2 spread^2)`` with W >= 0; at spread 0, W stays 1."""
@@ -267,7 +265,7 @@ class IndividualEmbedding(BaseEstimator):
             self.choice_ = self._compare_spreads(data, units, loss, start, rng) if given == "auto" else {}
             self.spread_ = min(self.choice_, key=lambda spread: self.choice_[spread]) if self.choice_ else float(given)
             if self.spread_ > 0.0:
-                rounds = INDIVIDUAL_ROUNDS if self.reliability else 0
+                rounds = _ROUNDS if self.reliability else 0
                 points, weights, n_iter = problem.solve(start, ones, self.spread_, _TOL)
                 found = problem.without_guesses(points, weights, self.spread_, _TOL, rounds)
                 points, weights, more, self.reliability_ = found
@@ -298,7 +296,7 @@ class IndividualEmbedding(BaseEstimator):
                 held_out += len(parts[1])
         points = [(start, np.ones((len(units.names), self.n_components)))] * len(folds)
         weight = None if data.weights is None else np.concatenate([test.scale for _, test in folds])
-        rounds = SPREAD_ROUNDS if self.reliability else 0
+        rounds = _SPREAD_ROUNDS if self.reliability else 0
         tried: dict[float, float] = {}
         for spread in SPREADS:
             odds = []

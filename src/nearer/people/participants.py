@@ -16,7 +16,7 @@ from nearer.data.coded import Coded
 from nearer.data.splits import answer_of_rows, first_rows, fold_of_rows, responses
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
-from nearer.lapse_rates import LAW_ROUNDS, SHARES, alternate, log_likelihoods
+from nearer.lapse_rates import SHARES, log_likelihoods, weigh_answers
 from nearer.metrics import comparison_distances, fit_answer_law, log_ratio
 from nearer.metrics.answer_law import logistic_slopes
 from nearer.notebook import data_frame
@@ -24,6 +24,7 @@ from nearer.refits import quiet_map, template
 
 _DROP = 1.92  # half of chi-square(1) at 95 %: how far the log-likelihood may fall within the interval
 _SHOWN = 10
+_ROUNDS = 10  # EM steps at most, of the answer law of careful people
 SIGNIFICANT = 0.05  # p-values below it are called significant, for people as for differences between them
 
 
@@ -220,20 +221,16 @@ def _law_of_careful(leans: np.ndarray, people: Coded, share: np.ndarray) -> tupl
     """
     known = np.isfinite(leans).all(axis=1)
     leans = np.where(known[:, None], leans, 0.0)
-    weights = share * known
+    own = careful = share * known
     slopes, chance = np.zeros(leans.shape[1]), np.empty(0)
-
-    def fit(weights: np.ndarray) -> bool:
-        nonlocal slopes, chance
-        before, slopes = slopes, logistic_slopes(leans, weights, slopes)
+    for _ in range(_ROUNDS):
+        before, slopes = slopes, logistic_slopes(leans, careful, slopes)
         combined = leans @ slopes
-        chance = fit_answer_law(combined, weights).probability(combined)
-        return bool(np.abs(slopes - before).max() < 1e-3 * np.abs(slopes).max())
-
-    fit(weights)
-    # The slopes decide when to stop.
-    alternate(lambda: chance, fit, people, weights, rounds=LAW_ROUNDS, tolerance=0.0)
-    return chance, log_likelihoods(chance, people, weights)
+        chance = fit_answer_law(combined, careful).probability(combined)
+        if np.abs(slopes - before).max() < 1e-3 * np.abs(slopes).max():
+            break
+        careful, _ = weigh_answers(chance, people, own)
+    return chance, log_likelihoods(chance, people, own)
 
 
 def _share_of_guesses(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
