@@ -191,8 +191,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if resume and checkpoint is None:
             raise ValueError("resume: got True without checkpoint, expected the file to go on from in checkpoint")
         saved = None if checkpoint is None else Checkpoint(checkpoint, resume)
-        n_init = int(self.n_init) if isinstance(self.init, str) else 1
-        if not isinstance(self.init, str) or (self.warm_start and hasattr(self, "embedding_")):
+        given_start = not isinstance(self.init, str)
+        if given_start or (self.warm_start and hasattr(self, "embedding_")):
             solver = keeping_start(solver)
         source = source_of(X, y, sample_weight, self.n_objects, client, saved)
         held = source.comparisons if source.in_memory else None
@@ -202,8 +202,10 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 "nearer.read_comparisons(path).comparisons, with participants, and no client"
             )
         spent = TimeSpent()
+        d = self._dimension(source, saved)
+        n_init = 1 if given_start else int(self.n_init)
         # As many starts as are asked for, once the objective has found that they fit into memory.
-        d, starts = self._dimension(source, saved), itertools.repeat(self._starting_point)
+        starts = itertools.repeat(self._starting_point)
         self.n_comparisons_at_start_ = self._solve(source, d, n_init, solver, starts, saved, spent)
         _warn_unseen(source)
         if self.reliability and held is not None:
