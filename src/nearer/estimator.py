@@ -28,11 +28,10 @@ from nearer.metrics import (
     principal_axes,
     worst_comparisons,
 )
-from nearer.metrics.comparison import comparisons_on_map, filled
+from nearer.metrics.comparison import comparisons_on_map, filled, require_model
 from nearer.model_file import save_model
 from nearer.notebook import data_frame
 from nearer.placement import Placement, extended, place_objects
-from nearer.registry import WITH_MODEL
 from nearer.solvers import Callback, Result, Solver, get_solver
 from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.multistart import TimeSpent, best_of_starts, is_over, keeping_start
@@ -45,13 +44,6 @@ _MOST_ROUNDS = 15  # EM steps that estimate lapse rates
 
 Start = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 """Makes a starting point of a given shape (n_objects, n_components)."""
-
-
-def _has_model(estimator: OrdinalEmbedding) -> bool:
-    loss = loss_with(estimator.loss, estimator.loss_params)
-    if not loss.has_model:
-        raise AttributeError(f"predict_proba: loss {loss.name!r} is not a probability model; use one of: {WITH_MODEL}")
-    return True
 
 
 @dataclass(eq=False, repr=False)
@@ -136,7 +128,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     comparisons_: Comparisons = field(init=False)
     reliability_: Reliability | None = field(init=False)
-    feature_map_: Any = field(init=False)  # of a model loaded with one
 
     def set_params(self, **params: Any) -> OrdinalEmbedding:
         """Change parameters by name, those of the solver as ``solver__max_epochs`` and the like.
@@ -349,11 +340,12 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         near, far = comparison_distances(*self._placed(X, None, None, "False is predicted for them"))
         return near < far
 
-    @available_if(_has_model)
+    @available_if(lambda self: loss_with(self.loss, self.loss_params).has_model)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities (N, 2) of "far is nearer" and "near is nearer" under the model of the loss.
 
-        X is as in `fit`; 1/2, with a warning, for comparisons with an object without a position.
+        Only for losses that are probability models: ckl, ste and tste. X is as in `fit`; 1/2, with a warning, for
+        comparisons with an object without a position.
         """
         self._require_loss("predict_proba")
         near, far = comparison_distances(*self._placed(X, None, None, "their probability is given as 1/2"))
@@ -426,10 +418,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         given = self.callbacks
         if given is not None and not (isinstance(given, Sequence) and all(map(callable, given))):
             raise ValueError(f"callbacks: got {given!r}, expected a list of functions")
-        if self.reliability and not loss.has_model:
-            raise ValueError(
-                f"reliability: loss {self.loss!r} is not a probability model, expected one of: {WITH_MODEL}"
-            )
+        if self.reliability:
+            require_model(loss, "reliability")
         solver = get_solver(self.solver)
         solver = solver if self.max_seconds is None else replace(solver, max_seconds=self.max_seconds)
         solver.check_parameters()

@@ -71,7 +71,7 @@ def test_object_without_position_gets_probability_one_half():
 @pytest.mark.parametrize("name", ["hinge", "soe"])
 def test_losses_without_model_are_refused(name):
     for function in (metrics.log_loss, metrics.calibration):
-        with pytest.raises(ValueError, match=rf"'{name}' has no model.*use one of: ckl, ste, tste"):
+        with pytest.raises(ValueError, match=rf"'{name}' is not a probability model, expected one of: ckl, ste, tste"):
             function(LINE, np.array([[0, 1, 2]]), name)
 
 

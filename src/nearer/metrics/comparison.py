@@ -105,7 +105,7 @@ def log_loss(
         The loss the embedding was fitted with: it defines the model.
     """
     points, data = _on_points(embedding, comparisons, sample_weight)
-    model = _model(loss, points.shape[1])
+    model = require_model(get_loss(loss), "log_loss").resolve(points.shape[1])
 
     def surprise(near: np.ndarray, far: np.ndarray) -> np.ndarray:
         # the loss is the negative log-likelihood, in a form that does not overflow
@@ -141,9 +141,10 @@ def calibration(
     """
     check_integer(n_bins, "n_bins", 1)
     points, data = _on_points(embedding, comparisons, sample_weight)
+    model = require_model(get_loss(loss), "calibration").resolve(points.shape[1])
     near, far = _squared_distances(points, data.index)
     unsure = np.isnan(near) | np.isnan(far) | (near == far)
-    p = np.where(unsure, 0.5, _model(loss, points.shape[1]).probability(near, far))
+    p = np.where(unsure, 0.5, model.probability(near, far))
     confidence = np.maximum(p, 1.0 - p)
     right = np.where(unsure, 0.5, near < far)  # every model predicts the shorter pair
     which = np.minimum(((confidence - 0.5) * 2 * n_bins).astype(np.intp), n_bins - 1)
@@ -259,14 +260,11 @@ def wilson_interval(share: ArrayLike, count: ArrayLike, level: float = 0.95) -> 
     return np.clip(centre - half, 0, share), np.clip(centre + half, share, 1)
 
 
-def _model(loss: str | Loss, n_components: int) -> Loss:
-    """The loss with its parameters filled in; an error if it is not a probability model."""
-    resolved = get_loss(loss).resolve(n_components)
-    if not resolved.has_model:
-        raise ValueError(
-            f"loss: {resolved.name!r} has no model of the answers, so no probabilities; use one of: {WITH_MODEL}"
-        )
-    return resolved
+def require_model(loss: Loss, what: str) -> Loss:
+    """The loss, which `what` needs to be a probability model."""
+    if not loss.has_model:
+        raise ValueError(f"{what}: loss {loss.name!r} is not a probability model, expected one of: {WITH_MODEL}")
+    return loss
 
 
 def check_points(embedding: ArrayLike, name: str = "embedding") -> np.ndarray:

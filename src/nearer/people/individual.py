@@ -23,13 +23,11 @@ from nearer.lapse_rates import Reliability, weigh_answers
 from nearer.losses import Loss, loss_with
 from nearer.metrics import fit_answer_law
 from nearer.metrics.answer_law import log_odds
-from nearer.metrics.comparison import comparisons_on_map
+from nearer.metrics.comparison import comparisons_on_map, filled, require_model
 from nearer.metrics.procrustes import mirrored
 from nearer.notebook import data_frame
 from nearer.objective import block_bounds, in_order, resolve_jobs
 from nearer.people.participants import places_within
-from nearer.placement import filled
-from nearer.registry import WITH_MODEL
 
 # Standard deviations of the weights that are tried; 0 is the group's map.
 SPREADS = (0.0, 0.1, 0.2, 0.35, 0.6, 1.0, 1.7)
@@ -141,9 +139,9 @@ class _Problem:
         return *parts(found.x.copy()), int(found.nit)
 
 
-def metric_scores(index: np.ndarray, loss: Loss, X: np.ndarray) -> np.ndarray:
+def metric_scores(quadruplets: np.ndarray, loss: Loss, X: np.ndarray) -> np.ndarray:
     """Slope (N, d, d) of each answer's loss in a metric M about the identity, with distances ``u' M u``."""
-    i, j, l, k = index.T if index.shape[1] == 4 else index[:, [0, 1, 0, 2]].T  # noqa: E741
+    i, j, l, k = quadruplets.T  # noqa: E741
     u, v = X[i] - X[j], X[l] - X[k]
     _, a, b = loss.terms((u * u).sum(axis=1), (v * v).sum(axis=1))
     return a[:, None, None] * u[:, :, None] * u[:, None, :] + b[:, None, None] * v[:, :, None] * v[:, None, :]
@@ -242,9 +240,7 @@ class IndividualEmbedding(BaseEstimator):
         given = self.spread
         if given != "auto" and (isinstance(given, (str, bool)) or not 0.0 <= float(given) < np.inf):
             raise ValueError(f"spread: got {given!r}, expected 'auto' or a number of 0 or more")
-        loss = loss_with(self.loss, self.loss_params).resolve(self.n_components)
-        if not loss.has_model:
-            raise ValueError(f"loss: {loss.name!r} is not a probability model, expected one of: {WITH_MODEL}")
+        loss = require_model(loss_with(self.loss, self.loss_params), "fit").resolve(self.n_components)
         data = as_comparisons(X, y, sample_weight)
         units = units_of(data, groups)
         rng = as_generator(self.random_state)
@@ -259,7 +255,7 @@ class IndividualEmbedding(BaseEstimator):
             self.group_.fit(data if data.people is not None else data.replaced(answers=by_unit, answer=None))
         problem = _Problem(data, units, loss, self.n_jobs)
         ones = np.ones((len(units.names), self.n_components))
-        start = start @ _axes_of_people(problem, start)
+        start = start @ _axes_of_people(data, units, loss, start)
         # L-BFGS-B calls BLAS for matrices of a few rows, where its threads take many times as long as one.
         with threadpool_limits(1, user_api="blas"):
             self.choice_ = self._compare_spreads(data, units, loss, start, rng) if given == "auto" else {}
@@ -369,16 +365,16 @@ class IndividualEmbedding(BaseEstimator):
         return data_frame(self.weights_, index=self.participants_, columns=names)
 
 
-def _axes_of_people(problem: _Problem, X: np.ndarray) -> np.ndarray:
+def _axes_of_people(data: Comparisons, units: Coded, loss: Loss, X: np.ndarray) -> np.ndarray:
     """The rotation of a map to the axes on which people differ most."""
-    d, unit = X.shape[1], problem.person
-    if d == 1 or not unit.any():  # one axis, or one person
+    d = X.shape[1]
+    if d == 1 or len(units.names) == 1:
         return np.eye(d)
-    slopes = metric_scores(problem.index, problem.loss, X)
-    if len(problem.scale):
-        slopes = slopes * problem.scale[:, None, None]
-    sums = sums_of(slopes.reshape(len(slopes), -1), unit)
-    counts = np.bincount(unit)[:, None]
+    slopes = metric_scores(data.quadruplets(), loss, X)
+    if data.weights is not None:
+        slopes = slopes * data.weights[:, None, None]
+    sums = sums_of(slopes.reshape(len(slopes), -1), units.codes)
+    counts = np.bincount(units.codes)[:, None]
     sums = sums - counts * (sums.sum(axis=0) / len(slopes))
     return joint_axes(sums.reshape(-1, d, d) / np.sqrt(np.maximum(counts, 1))[:, :, None])
 
