@@ -53,8 +53,8 @@ def test_the_result_does_not_depend_on_the_threads(study, table):
 
 
 def test_it_is_shown_short_and_given_whole(table):
-    assert repr(table).startswith("30 people, the most doubtful first\nparticipant  answers  seconds")
-    assert len(repr(table).splitlines()) == 13
+    assert "30 people" in repr(table)
+    assert str(table).startswith("participant  answers  seconds")
     assert len(str(table).splitlines()) == 31
     assert table.to_frame().shape == (30, 14)
 

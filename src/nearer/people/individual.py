@@ -77,7 +77,7 @@ class _Problem:
         self.shares = shares_of_answers(comparisons)
         self.scale = frozen(np.empty(0) if comparisons.weights is None else comparisons.weights)
         self.person = frozen(np.ascontiguousarray(units.codes, dtype=np.int32))
-        self.loss, self.n_jobs = loss, resolve_jobs(n_jobs)
+        self.loss, self.n_jobs, self.n_iter = loss, resolve_jobs(n_jobs), 0
         self.blocks = block_bounds(len(self.index), comparisons.n_objects)
 
     def value_and_gradients(self, X: np.ndarray, W: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
@@ -101,21 +101,20 @@ class _Problem:
 
     def without_guesses(
         self, X: np.ndarray, W: np.ndarray, spread: float, tol: float, rounds: int
-    ) -> tuple[np.ndarray, np.ndarray, int, Reliability | None]:
+    ) -> tuple[np.ndarray, np.ndarray, Reliability | None]:
         """From a solution, alternately weight each answer by its probability of not being a guess, and solve again."""
-        plain, n_iter, rates = self.scale, 0, None
+        plain, rates = self.scale, None
         for _ in range(rounds):
             before, chance = rates, self.loss.probability(*self.distances(X, W))
             weights, rates = weigh_answers(chance, self.people, self.given, self.shares)
             if rates.settled(before):
                 break
             self.scale = frozen(weights)
-            X, W, more = self.solve(X, W, spread, tol)
-            n_iter += more
+            X, W = self.solve(X, W, spread, tol)
         self.scale = plain
-        return X, W, n_iter, rates
+        return X, W, rates
 
-    def solve(self, X: np.ndarray, W: np.ndarray, spread: float, tol: float) -> tuple[np.ndarray, np.ndarray, int]:
+    def solve(self, X: np.ndarray, W: np.ndarray, spread: float, tol: float) -> tuple[np.ndarray, np.ndarray]:
         """Minimise the losses plus ``|W - 1|^2 / (2 spread^2)`` with W >= 0; at spread 0, W stays 1."""
         n_places, free = X.size, spread > 0.0
 
@@ -136,7 +135,8 @@ class _Problem:
         bounds = [(None, None)] * n_places + [(0.0, None)] * W.size if free else None
         options = {"maxiter": _MOST_STEPS, "ftol": tol, "gtol": 0.0, "maxcor": 20, "maxfun": 4 * _MOST_STEPS}
         found = minimize(value, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        return *parts(found.x.copy()), int(found.nit)
+        self.n_iter += int(found.nit)
+        return parts(found.x.copy())
 
 
 def metric_scores(quadruplets: np.ndarray, loss: Loss, X: np.ndarray) -> np.ndarray:
@@ -262,10 +262,9 @@ class IndividualEmbedding(BaseEstimator):
             self.spread_ = min(self.choice_, key=lambda spread: self.choice_[spread]) if self.choice_ else float(given)
             if self.spread_ > 0.0:
                 rounds = _ROUNDS if self.reliability else 0
-                points, weights, n_iter = problem.solve(start, ones, self.spread_, _TOL)
-                found = problem.without_guesses(points, weights, self.spread_, _TOL, rounds)
-                points, weights, more, self.reliability_ = found
-                self.n_iter_ = n_iter + more
+                plain = problem.solve(start, ones, self.spread_, _TOL)
+                points, weights, self.reliability_ = problem.without_guesses(*plain, self.spread_, _TOL, rounds)
+                self.n_iter_ = problem.n_iter
             else:
                 points, weights = np.nan_to_num(self.group_.embedding_), ones
                 self.reliability_, self.n_iter_ = self.group_.reliability_, self.group_.n_iter_
@@ -297,7 +296,7 @@ class IndividualEmbedding(BaseEstimator):
         for spread in SPREADS:
             odds = []
             for number, (train, test) in enumerate(folds):
-                points[number] = train.solve(*points[number], spread, _LOOSE)[:2]
+                points[number] = train.solve(*points[number], spread, _LOOSE)
                 settled = train.without_guesses(*points[number], spread, _LOOSE, rounds)[:2]
                 odds.append(log_odds(loss, *test.distances(*settled)))
             held = np.concatenate(odds)
