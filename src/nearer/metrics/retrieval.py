@@ -131,31 +131,10 @@ def retrieval_scores(
     )
 
 
-def precision_at_k(
-    database: ArrayLike, labels: ArrayLike, queries: Any = None, query_labels: Any = None, k: int = 40
-) -> float:
-    """Mean fraction of relevant items among the first K; see `retrieval_scores`."""
-    return float(retrieval_scores(database, labels, queries, query_labels, k).precision[0])
-
-
-def recall_at_k(
-    database: ArrayLike, labels: ArrayLike, queries: Any = None, query_labels: Any = None, k: int = 40
-) -> float:
-    """Mean fraction of the relevant items found among the first K; see `retrieval_scores`."""
-    return float(retrieval_scores(database, labels, queries, query_labels, k).recall[0])
-
-
-def average_precision_at_k(
-    database: ArrayLike, labels: ArrayLike, queries: Any = None, query_labels: Any = None, k: int = 40
-) -> np.ndarray:
-    """Average precision (n_queries,) of each query, truncated at K; see `retrieval_scores`."""
-    return retrieval_scores(database, labels, queries, query_labels, k).average_precision[:, 0]
-
-
 def mean_average_precision(
     database: ArrayLike, labels: ArrayLike, queries: Any = None, query_labels: Any = None, k: int = 40
 ) -> float:
-    """Mean over the queries of `average_precision_at_k`; see `retrieval_scores`."""
+    """Mean over the queries of the average precision truncated at K; see `retrieval_scores`."""
     return float(retrieval_scores(database, labels, queries, query_labels, k).mean_average_precision[0])
 
 
