@@ -157,13 +157,11 @@ def _encode_feature_map(feature_map: FeatureMap, arrays: Arrays) -> dict[str, An
         raise ValueError("save: the feature map is not fitted")
     arrays["features"] = little_endian(feature_map.ridge_.X_fit_)
     found = {"coefficients": feature_map.ridge_.dual_coef_, "offset": feature_map.offset_}
-    found |= {"objects": feature_map.objects_, "names": getattr(feature_map, "feature_names_in_", None)}
-    _put(arrays, "feature_", found)
+    _put(arrays, "feature_", found | {"names": getattr(feature_map, "feature_names_in_", None)})
     return {
         "parameters": _encode(feature_map.get_params(deep=False), arrays),
         "gamma": feature_map.gamma_,
         "alpha": feature_map.alpha_,
-        "one_column": feature_map.one_column_,
     }
 
 
@@ -171,14 +169,14 @@ def _decode_feature_map(about: dict[str, Any], arrays: Arrays) -> FeatureMap:
     """A fitted feature map, without the table of its cross-validation."""
     feature_map = FeatureMap(**_decode(about["parameters"], arrays))
     feature_map.gamma_, feature_map.alpha_ = float(about["gamma"]), float(about["alpha"])
-    feature_map.offset_, feature_map.objects_ = arrays["feature_offset"], arrays["feature_objects"]
-    feature_map.cv_results_ = None
-    feature_map.one_column_ = bool(about["one_column"])
-    features = arrays["features"]
+    feature_map.offset_, feature_map.cv_results_ = arrays["feature_offset"], None
+    features, coefficients = arrays["features"], arrays["feature_coefficients"]
+    if about.get("one_column"):  # older versions kept the places as a column
+        coefficients = coefficients[:, 0]
     if "feature_names" in arrays:
         feature_map.feature_names_in_ = arrays["feature_names"].astype(object)
     ridge = kernel_ridge(gamma=feature_map.gamma_, alpha=feature_map.alpha_)
-    ridge.X_fit_, ridge.dual_coef_ = features, arrays["feature_coefficients"]
+    ridge.X_fit_, ridge.dual_coef_ = features, coefficients
     ridge.n_features_in_ = feature_map.n_features_in_ = features.shape[1]
     feature_map.ridge_ = ridge
     return feature_map
