@@ -98,9 +98,9 @@ def responsibilities(chance: np.ndarray, people: Coded, posterior: np.ndarray) -
 def weigh_answers(
     chance: np.ndarray, people: Coded, weights: np.ndarray | None, shares: np.ndarray | None = None
 ) -> tuple[np.ndarray, Reliability]:
-    """E-step: the weights of the rows times the probability that they are no guesses, and the lapse rates.
+    """E-step: weights of the rows times the probability that they are no guesses, and the lapse rates.
 
-    `shares` (N,) says how many answers each row stands for, see `shares_of_answers`; default: one.
+    `shares` (N,) are the answers that each row stands for, see `shares_of_answers`; default: one.
     """
     _, posterior = population(log_likelihoods(chance, people, weights))
     by_map = responsibilities(chance, people, posterior)

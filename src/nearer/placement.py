@@ -59,8 +59,7 @@ class _FreeRows:
 
     def __init__(self, objective: LocalObjective, X: np.ndarray, free: np.ndarray, pull: float, centre: np.ndarray):
         self.objective, self.X, self.free, self.pull, self.centre = objective, X, free, pull, centre
-        self.n_objects, self.n_components = len(free), X.shape[1]
-        self.n_comparisons = objective.n_comparisons
+        self.n_objects, self.n_components, self.n_comparisons = len(free), X.shape[1], objective.n_comparisons
 
     def filled(self, rows: np.ndarray) -> np.ndarray:
         X = self.X.copy()
@@ -88,14 +87,11 @@ def place_objects(
     rng: np.random.Generator | None = None,
     n_jobs: int | None = None,
 ) -> Placement:
-    """Place the objects that the map does not know, from comparisons among them and with known ones.
+    """Place the objects that comparisons name and the map lacks (a row of NaN, or a number beyond the map).
 
     The loss of all comparisons that name a new object is minimised over the new objects' positions. Groups of
     objects that no chain of comparisons connects are independent, and each keeps the best of its own starts. The first
     start has each object at the centre of those it is said to be near, the others at random positions of known objects.
-
-    Objects are numbered as the rows of the map; numbers beyond it are new, and so are objects with a row of NaN if a
-    comparison names them. The loss has its parameters resolved.
     """
     n_init = check_integer(n_init, "n_init", 1)
     rng = np.random.default_rng(rng)

@@ -18,12 +18,10 @@ _LARGE = 1000.0
 
 
 def noise_ceiling(counts: np.ndarray) -> tuple[float | None, float | None]:
-    """Upper and lower estimate of the best accuracy possible on repeated questions; None without questions.
+    """Upper and lower estimate of the best accuracy on repeated questions, given the answers each way (2, n_questions).
 
     Upper: agreement with the majority of all answers to the same question. Lower: agreement of each answer with the
-    majority of the others, a tie counting one half. If answers are independent draws with probability p, max(p, 1 - p)
-    is at most the mean of the first and at least the mean of the second. `counts` (2, n_questions) are the answers each
-    way, two or more in all.
+    majority of the others, a tie counting one half.
     """
     if not counts.size:
         return None, None
@@ -53,12 +51,9 @@ def agreement_with_others(
     """Agreement of each participant with the others, the lowest p-value first; None if participants are not known.
 
     `member` and `side` (N,) are the question of each row and which of its two answers it is; `counts` (2, n_questions).
-
-    Null hypothesis: each of the answers to a question is equally likely to be the participant's. If a people answered
-    one way and b < a the other, the participant is among the b with probability b / (a + b). The p-value is the
-    probability of being in the minority at least as often as observed. An answer of several rows counts once, by the
-    mean of its rows, which can only make the p-value larger.
     """
+    # Null hypothesis: if a people answered one way and b < a the other, the participant is among the b with probability
+    # b / (a + b). An answer of several rows counts by the mean of its rows, which can only make the p-value larger.
     if comparisons.people is None:
         return None
     people, person, votes = comparisons.people.names, comparisons.people.codes, comparisons.votes

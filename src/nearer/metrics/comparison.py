@@ -327,21 +327,19 @@ def filled(embedding: np.ndarray, n_objects: int) -> np.ndarray:
 def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons:
     """The same comparisons with objects numbered as on a map with these labels (n,); further objects follow.
 
-    In comparisons without labels, numbers are labels if `named`, as in a table. Otherwise, as in an array, they are
-    rows of the map; numbers that could be either are refused.
+    Objects without labels are called by their labels if `named`, as in a table, else by rows of the map.
     """
     if labels is None:
         return comparisons if comparisons.labels is None else _by_number(comparisons)
+    if comparisons.labels is None and not named and not np.array_equal(labels, np.arange(len(labels)).astype(str)):
+        number = next(filter(is_whole, map(str, labels)), None)
+        if number is None:
+            return comparisons
+        raise ValueError(
+            f"comparisons: got numbers without names: are they rows of the map or its labels, such as {number!r}? "
+            "For labels give a table of them, for rows Comparisons(index, labels=labels of the map)"
+        )
     if comparisons.labels is None:
-        rows = np.arange(len(labels)).astype(str)
-        if not named and not np.array_equal(labels, rows):
-            number = next(filter(is_whole, map(str, labels)), None)
-            if number is None:
-                return comparisons
-            raise ValueError(
-                f"comparisons: got numbers without names: are they rows of the map or its labels, such as {number!r}? "
-                "For labels give a table of them, for rows Comparisons(index, labels=labels of the map)"
-            )
         comparisons = comparisons.replaced(labels=np.arange(comparisons.n_objects).astype(str))
     return comparisons.relabelled(labels)
 

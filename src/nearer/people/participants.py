@@ -191,11 +191,7 @@ def _ratio(top: np.ndarray, below: np.ndarray, otherwise: float = np.nan) -> np.
 def _leans_to_others(
     data: Comparisons, estimator: OrdinalEmbedding | None, n_folds: int, rng: np.random.Generator, n_jobs: int | None
 ) -> np.ndarray:
-    """How strongly maps of other people's answers support each row, (N, 3); NaN for objects without a position.
-
-    Three features of about unit size, which change sign with the answer: log ratio of far to near, difference of the
-    distances, difference of their squares.
-    """
+    """How strongly maps of other people's answers support each row, (N, 3); NaN for objects without a position."""
     base = template(OrdinalEmbedding(2, random_state=0) if estimator is None else estimator)
     fold = fold_of_rows(len(data), n_folds, rng, data.people)
     seeds = [int(rng.integers(2**31)) for _ in range(n_folds)]
@@ -208,6 +204,7 @@ def _leans_to_others(
         known = np.isfinite(near + far)
         size = float((near + far)[known].mean()) if known.any() else 1.0  # maps of different folds differ in size
         near, far = near / size, far / size
+        # Three features of about unit size, which change sign with the answer.
         ratio = np.clip(log_ratio(model.embedding_, data[held]), -10.0, 10.0)
         leans[held] = np.stack([ratio, np.sqrt(far) - np.sqrt(near), far - near], axis=1)
 
@@ -216,11 +213,7 @@ def _leans_to_others(
 
 
 def _law_of_careful(leans: np.ndarray, people: Coded, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Probability of each answer if it is not a guess, and log-likelihoods of lapse rates, estimated alternately.
-
-    The certainty of careful people may depend on the ratio or on the difference of distances, and includes lapses. The
-    law is fitted to answers weighted by the probability that they are not guesses.
-    """
+    """Probability of each answer if it is not a guess, and log-likelihoods of lapse rates, estimated alternately."""
     known = np.isfinite(leans).all(axis=1)
     leans = np.where(known[:, None], leans, 0.0)
     own = careful = share * known

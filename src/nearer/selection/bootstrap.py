@@ -208,12 +208,8 @@ def likely_map(
     start: np.ndarray, comparisons: Comparisons, resamples: Sequence[Resample], rng: np.random.Generator,
     n_jobs: int | None,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Maximum-likelihood map of models with lapses, and the probability (N,) of each answer.
-
-    A loss whose model has no lapses distorts the map to accommodate wrong answers: ste, for example, makes a flat map
-    round. Fits start at `start`, NaN for objects in no comparison. The answer law is fitted to the answers left out of
-    the resamples: on training answers it would be overconfident.
-    """
+    """Maximum-likelihood map of models with lapses, by fits from `start`, and the probability (N,) of each answer."""
+    # A model without lapses distorts the map to accommodate wrong answers: ste, for example, makes a flat map round.
     everybody = Answers(comparisons.kind, len(comparisons), Coded.constant("all", len(comparisons)))
     data = comparisons.replaced(answers=everybody, answer=None, labels=None)
     lowest, loss, X, no_slip = math.inf, _MODELS[0], np.nan_to_num(start), np.ones(len(data))
@@ -240,6 +236,7 @@ def likely_map(
         unseen = unseen if unseen.any() else own > 0
         return log_odds(loss, *comparison_distances(Y, data[unseen])), own[unseen]
 
+    # On training answers the law would be overconfident.
     odds, counts = map(np.concatenate, zip(*quiet_map(held_out, n_jobs, resamples, rng.spawn(len(resamples)))))
     law = fit_answer_law(odds, counts)
     return X, law.probability(log_odds(loss, *comparison_distances(X, comparisons)))
@@ -248,10 +245,7 @@ def likely_map(
 def _widened(
     embedding: np.ndarray, samples: np.ndarray, likely: np.ndarray, fits: np.ndarray, asked: Comparisons
 ) -> tuple[float, np.ndarray]:
-    """The factor by which intervals are too narrow for simulated fits, leaving each out in turn, and wide covariances.
-
-    The covariances hold the bias: that of a position is the difference of this map from the likely one.
-    """
+    """The factor by which intervals are too narrow for simulated fits, and covariances with the bias, widened so."""
     off = _off(likely, fits, asked)
     variance = _log_ratios(samples, asked).var(axis=0, ddof=1)
     away = np.abs(off) / np.ma.sqrt(variance + _of_the_others(off) ** 2)
@@ -292,10 +286,7 @@ def _times(away: np.ndarray, expected: float) -> float:
 
 
 def _draws(data: Comparisons, by: str) -> Callable[[np.random.Generator], Resample]:
-    """Draw answers with all their rows, or participants with all their answers.
-
-    Left out are the answers to questions of which none was drawn, or those of the other participants.
-    """
+    """Draw answers with all their rows, or participants; left out are questions, or participants, that none drew."""
     own, votes = np.ones(len(data)) if data.weights is None else data.weights, None
     if by == "comparison":
         (first, unit), together = first_rows(data), question_of_rows(data)

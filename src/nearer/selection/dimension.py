@@ -171,11 +171,7 @@ def cross_validate_dimensions(
 def conclude(
     dims: np.ndarray, table: np.ndarray, evidence: Evidence | None, *, n_objects: int, n_answers: float
 ) -> DimensionSelection:
-    """Find the dimensions that the answers do not rule out, and why.
-
-    `table` (2, n_folds, m) holds accuracy and log-loss. The number of training answers decides whether another
-    dimension could have been seen at all.
-    """
+    """Find the dimensions that the answers do not rule out, and why; `table` (2, n_folds, m): accuracy, log-loss."""
     chosen = int(dims[0]) if evidence is None else evidence.chosen
     at = 0 if evidence is None else evidence.place
     candidates, reasons = [chosen], []

@@ -198,11 +198,8 @@ def _simulated_laws(
     base: OrdinalEmbedding, data: Comparisons, X: np.ndarray, law: AnswerLaw, n: int, accuracy: float,
     n_held_out: float, rng: np.random.Generator, n_jobs: int | None,
 ) -> list[PowerLaw]:  # fmt: skip
-    """Power laws for answers like these about objects at X, given the accuracy measured with n answers.
-
-    `law` is the answer law of maps fitted to n answers. That of the true map is sharper: its slope is chosen such that
-    n simulated answers give the measured accuracy, within its error.
-    """
+    """Power laws for answers like these about objects at X, given accuracy and answer law of maps of n answers."""
+    # The law of the true map is sharper: with its slope, n simulated answers give the measured accuracy.
     draw = _questions_like(data)
     asked = draw(_N_QUESTIONS, rng)
     seen = log_ratio(X, asked)
