@@ -151,14 +151,6 @@ def test_one_figure_for_one_dimension_whatever_else_is_tried():
     assert np.isnan(among.log_loss).all()  # the loss has no model
 
 
-def test_answers_of_one_person_may_stay_together():
-    data, people = noisy(20, 2, 1000), np.arange(1000) % 10
-    named = Comparisons(data.index, participants=people)
-    one = cross_validate_dimensions(OrdinalEmbedding(), named, [1, 2], groups="participants", random_state=0)
-    other = cross_validate_dimensions(OrdinalEmbedding(), data, [1, 2], groups=people, random_state=0)
-    np.testing.assert_array_equal(one.fold_accuracy, other.fold_accuracy)
-
-
 @pytest.mark.parametrize("true", [1, 3])
 def test_auto_finds_the_dimension(true):
     data = noisy(30, true, 2500 * true)
