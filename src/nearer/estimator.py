@@ -186,7 +186,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if given_start or (self.warm_start and hasattr(self, "embedding_")):
             solver = keeping_start(solver)
         source = source_of(X, y, sample_weight, self.n_objects, client, saved)
-        held = source.comparisons if source.in_memory else None
+        held = source.comparisons if isinstance(source, MemorySource) else None
         if self.reliability and (held is None or held.people is None):
             raise ValueError(
                 "reliability: who gave the answers is not known; give comparisons in memory, such as "
@@ -349,9 +349,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         """
         self._require_loss("predict_proba")
         near, far = comparison_distances(*self._placed(X, None, None, "their probability is given as 1/2"))
-        yes = np.full(near.shape, 0.5)
-        known = np.isfinite(near) & np.isfinite(far)
-        yes[known] = self.loss_.probability(near[known], far[known])
+        yes = np.nan_to_num(self.loss_.probability(near, far), nan=0.5)
         return np.column_stack([1.0 - yes, yes])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

@@ -28,8 +28,7 @@ class Source:
     """Comparisons, and the objects that they are about."""
 
     comparisons: Comparisons | None = None  # None if they are not in memory
-    n_parallel = 1  # starts to run at the same time
-    in_memory = False  # whether the fit works on `comparisons` themselves
+    n_parallel = 1  # starts to run at the same time; side by side they would compete for a disk
     rows: np.ndarray  # int (n,), the row on the map of each object of the objective
     seen: np.ndarray  # bool (n_objects,), which objects occur in some comparison
     labels: np.ndarray | None
@@ -42,8 +41,6 @@ class Source:
 
 class MemorySource(Source):
     """Comparisons in memory."""
-
-    in_memory = True
 
     def __init__(self, comparisons: Comparisons):
         self.comparisons, self.seen, self.labels = comparisons, comparisons.seen, comparisons.labels
@@ -62,8 +59,6 @@ class MemorySource(Source):
 
 class FileSource(Source):
     """Comparisons in a file that is read block by block in every pass."""
-
-    # One start after the other: side by side they would compete for the disk.
 
     def __init__(self, path: Any, n_objects: int | None):
         self.path, self.n_objects = path, n_objects

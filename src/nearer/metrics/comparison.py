@@ -307,14 +307,9 @@ def comparisons_on_map(
 ) -> Comparisons:
     """Comparisons in any form that `fit` takes, with objects numbered as on a map; further objects follow."""
     comparisons = on_labels(as_comparisons(X, y, sample_weight), labels, is_named(X))
-    seen = comparisons.seen
-    if not seen[:n_objects].any():
-        found = f"none of the objects compared, {int(seen.sum()):,} in all, is on the map"
+    if not comparisons.seen[:n_objects].any():
+        found = f"none of the objects compared, {int(comparisons.seen.sum()):,} in all, is on the map"
         warnings.warn(found, InputWarning, stacklevel=4)
-    from_one = len(seen) == n_objects + 1 and not seen[0] and seen[1:].all()
-    if from_one and (labels is None or labels.tolist() == list(map(str, range(n_objects)))):
-        found = f"the comparisons use the numbers 1 to {n_objects}, the objects of the map are 0 to {n_objects - 1}"
-        warnings.warn(f"{found}: are they counted from 1?", InputWarning, stacklevel=4)
     return comparisons
 
 

@@ -11,18 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data import Comparisons, is_number
+from nearer.data import Comparisons, check_fraction
 from nearer.data.messages import counted, listed
+from nearer.data.validate import check_number
 from nearer.io.coerce import as_comparisons
 from nearer.people.participants import FRACTIONS, SIGNIFICANT, ParticipantTable, participants
 from nearer.tables.layout import tomllib
 
-# Rule -> its largest value, the column of the table, how a value breaks it, and that in words (fractions in percent).
-_RULES: dict[str, tuple[float, str, Callable[[Any, Any], Any], str]] = {
-    "min_answers": (np.inf, "answers", operator.lt, "gave fewer than {:,} answers"),
-    "min_seconds": (np.inf, "seconds", operator.lt, "took less than {:g} s for an answer (median)"),
-    "max_same_side": (1.0, "same_side", operator.gt, "chose the same side in more than {:g} % of answers"),
-    "catch_passed": (1.0, "catch_passed", operator.lt, "passed fewer than {:g} % of attention checks"),
+# Rule -> the column of the table, how a value breaks it, and that in words (fractions in percent).
+_RULES: dict[str, tuple[str, Callable[[Any, Any], Any], str]] = {
+    "min_answers": ("answers", operator.lt, "gave fewer than {:,} answers"),
+    "min_seconds": ("seconds", operator.lt, "took less than {:g} s for an answer (median)"),
+    "max_same_side": ("same_side", operator.gt, "chose the same side in more than {:g} % of answers"),
+    "catch_passed": ("catch_passed", operator.lt, "passed fewer than {:g} % of attention checks"),
 }
 
 
@@ -52,16 +53,13 @@ class ExclusionRules:
     better_than_chance: bool | float | None = None
 
     def __post_init__(self) -> None:
-        for name, (most, *_) in _RULES.items():
+        check_number(self.min_answers, "min_answers", zero=True, allow_none=True)
+        check_number(self.min_seconds, "min_seconds", zero=True, allow_none=True)
+        for name in ("max_same_side", "catch_passed", "better_than_chance"):
             value = getattr(self, name)
-            if value is not None and not (is_number(value) and 0.0 <= value <= most):
-                expected = "a share from 0 to 1" if most == 1.0 else "a number of 0 or more"
-                raise ValueError(f"{name}: got {value!r}, expected {expected}")
-        level = self.better_than_chance
-        if isinstance(level, bool | np.bool_):
-            object.__setattr__(self, "better_than_chance", bool(level))
-        elif level is not None and not (is_number(level) and 0.0 <= level <= 0.5):
-            raise ValueError(f"better_than_chance: got {level!r}, expected true, false, or a level such as 0.05")
+            is_switch = name == "better_than_chance" and isinstance(value, bool | np.bool_)
+            if value is not None and not is_switch:
+                check_fraction(value, name)
 
     @staticmethod
     def read(rules: Any) -> ExclusionRules:
@@ -81,7 +79,7 @@ class ExclusionRules:
     def broken(self, table: ParticipantTable) -> dict[str, np.ndarray]:
         """Who breaks each rule: its words -> bool (n_people,). Somebody whose value is not known breaks none."""
         found: dict[str, np.ndarray] = {}
-        for name, (_, column, breaks, form) in _RULES.items():
+        for name, (column, breaks, form) in _RULES.items():
             limit, values = getattr(self, name), getattr(table, column)
             if limit is None:
                 continue
@@ -89,8 +87,10 @@ class ExclusionRules:
                 raise ValueError(f"rules: {name} cannot be applied: the table has no values in column {column}")
             with np.errstate(invalid="ignore"):
                 found[form.format(100 * limit if column in FRACTIONS else limit)] = breaks(values, limit)
-        level = SIGNIFICANT if self.better_than_chance is True else self.better_than_chance
-        if level:
+        level = self.better_than_chance
+        if isinstance(level, bool | np.bool_):
+            level = SIGNIFICANT if level else None
+        if level is not None:
             found[f"agreed with the others no better than chance (level {level:g})"] = ~(table.p_chance < level)
         return found
 

@@ -331,7 +331,7 @@ class IndividualEmbedding(BaseEstimator):
         Rows without participants, or of unknown people, get the weights of the group; `groups` as in `fit`.
         """
         near, far, _ = self._distances(X, groups)
-        return np.where(np.isfinite(near) & np.isfinite(far), self.loss_.probability(near, far), np.nan)
+        return self.loss_.probability(near, far)
 
     def predict(self, X: Any, groups: Any = None) -> np.ndarray:
         """Whether each row of X holds for the person who answered, bool (N,); parameters as in `predict_proba`."""
