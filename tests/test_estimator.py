@@ -75,15 +75,6 @@ def test_shortcuts_are_the_general_estimator(T, short, loss):
     assert short.embedding_.tobytes() == general.embedding_.tobytes()
 
 
-def test_parameters_of_a_loss_have_the_same_default_everywhere():
-    assert CKL().delta == CKLLoss().delta
-    assert TSTE().alpha is TSTELoss().alpha
-    shared = OrdinalEmbedding().get_params()
-    for cls in (GNMDS, CKL, STE, TSTE, SOE):
-        own = cls().get_params()
-        assert {name: own.get(name) for name in shared if name not in ("loss", "loss_params")}.items() <= shared.items()
-
-
 def test_quadruplets(data):
     rng = np.random.default_rng(0)
     Q = np.array([rng.permutation(20)[:4] for _ in range(1500)])
