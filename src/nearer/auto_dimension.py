@@ -65,16 +65,6 @@ class Evidence:
     chosen: int
     better: np.ndarray  # (m, m), gain of log-likelihood of dims[column] over dims[row], in standard errors
 
-    @property
-    def place(self) -> int:
-        """Position of the chosen dimension in `dims`."""
-        return int(np.flatnonzero(self.dims == self.chosen)[0])
-
-    @property
-    def by_larger(self) -> float:
-        """Standard errors by which the best larger dimension beats the chosen one; minus infinity if none is larger."""
-        return float(max(self.better[self.place, self.place + 1 :], default=-np.inf))
-
 
 def weigh(dims: np.ndarray, ratios: np.ndarray, units: np.ndarray, weights: np.ndarray | None = None) -> Evidence:
     """Weigh held-out answers by the `ratios` (m, N) from `held_out_ratios`.

@@ -34,7 +34,7 @@ class Source:
     labels: np.ndarray | None
     n_columns: int  # 3 (triplets) or 4 (quadruplets)
 
-    def objective(self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1) -> Any:
+    def objective(self, loss: Loss, n_components: int, n_jobs: int | None, n_starts: int) -> Any:
         """The objective, within a ``with`` block; refused if a fit with this number of starts needs too much memory."""
         raise NotImplementedError
 
@@ -47,7 +47,7 @@ class MemorySource(Source):
         self.rows, self.n_columns = np.flatnonzero(comparisons.seen), comparisons.index.shape[1]
 
     @contextlib.contextmanager
-    def objective(self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1) -> Iterator[Any]:
+    def objective(self, loss: Loss, n_components: int, n_jobs: int | None, n_starts: int) -> Iterator[Any]:
         assert self.comparisons is not None
         data, n_objects = self.comparisons, len(self.seen)
         _check_memory(n_objects, min(n_objects, data.index.size), n_starts, n_components)
@@ -64,7 +64,7 @@ class FileSource(Source):
         self.path, self.n_objects = path, n_objects
 
     @contextlib.contextmanager
-    def objective(self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1) -> Iterator[Any]:
+    def objective(self, loss: Loss, n_components: int, n_jobs: int | None, n_starts: int) -> Iterator[Any]:
         blocks = open_blocks(self.path, n_objects=self.n_objects).without_participants()
         self.rows, self.seen = np.arange(blocks.n_objects), blocks.seen
         self.labels, self.n_columns = blocks.labels, blocks.n_columns
@@ -82,7 +82,7 @@ class ClusterSource(Source):
         self.client, self.checkpoint = client, checkpoint
 
     @contextlib.contextmanager
-    def objective(self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1) -> Iterator[Any]:
+    def objective(self, loss: Loss, n_components: int, n_jobs: int | None, n_starts: int) -> Iterator[Any]:
         from nearer.distributed.dask_objective import cluster_objective
 
         with cluster_objective(

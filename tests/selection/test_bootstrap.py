@@ -145,7 +145,7 @@ def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="map has 20 objects, the comparisons are over 9"):
         bootstrap(OrdinalEmbedding(2, random_state=0).fit(data), [[0, 1, 8]])
     with pytest.raises(ValueError, match="level"):
-        made_by_hand(np.zeros((2, 3, 1)), np.zeros((3, 1))).nearer([[0, 1, 2]], level=1)
+        made_by_hand(np.zeros((2, 3, 1)), np.zeros((3, 1))).nearer([[0, 1, 2]], level=2)
 
 
 def test_bounds_are_widened_by_what_simulated_fits_ask_for():

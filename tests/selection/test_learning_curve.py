@@ -134,7 +134,7 @@ def test_bad_arguments_are_refused():
         (lambda: learning_curve(OrdinalEmbedding(), answers(10, 2)), "too few"),
         (lambda: learning_curve(OrdinalEmbedding(), answers(10, 3)), "too few for a curve"),
         (lambda: curve.needed_for(0.4), r"between 0\.5"),
-        (lambda: curve.predict(10, level=0), "level"),
+        (lambda: curve.predict(10, level=2), "level"),
     ):
         with pytest.raises(ValueError, match=message):
             call()

@@ -113,7 +113,7 @@ class Bootstrap:
         level : float, default 0.9
             Of the interval for each question on its own.
         """
-        check_level(level)
+        check_fraction(level, "level")
         asked = on_labels(as_comparisons(questions), self.labels, is_table(questions))
         if asked.n_objects > len(self.embedding):
             raise ValueError(f"questions: name an object beyond the {len(self.embedding):,} of the map")
@@ -325,15 +325,9 @@ def _covariances(samples: np.ndarray) -> np.ndarray:
 
 def interval_of(values: Any, level: float, *methods: str) -> Interval:
     """Median and quantiles; values with infinities need methods of `np.quantile` that do not interpolate."""
-    check_level(level)
+    check_fraction(level, "level")
     low, middle, high = (
         float(np.quantile(values, q, method=method))  # type: ignore[call-overload]
         for q, method in zip(((1 - level) / 2, 0.5, (1 + level) / 2), methods or ("linear",) * 3)
     )
     return Interval(middle, low, high, level)
-
-
-def check_level(level: float) -> None:
-    """Refuse a confidence level outside (0, 1)."""
-    if not 0 < check_fraction(level, "level") < 1:
-        raise ValueError(f"level: got {level}, expected a number between 0 and 1")

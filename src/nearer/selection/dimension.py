@@ -68,7 +68,7 @@ class DimensionSelection:
         """The result in words."""
         if self.chosen is None:
             return f"interrupted: {self.n_folds.sum()} of {self.fold_accuracy.size} maps were finished, none is chosen"
-        at = int(np.flatnonzero(self.dims == self.chosen)[0])
+        at = int(np.searchsorted(self.dims, self.chosen))
         found = f"{self.accuracy[at]:.1%} ± {self.accuracy_se[at]:.1%} of held-out answers satisfied"
         if self.decisive:
             fewer = "fewer predict worse, " if at else ""
@@ -173,7 +173,7 @@ def conclude(
 ) -> DimensionSelection:
     """Find the dimensions that the answers do not rule out, and why; `table` (2, n_folds, m): accuracy, log-loss."""
     chosen = int(dims[0]) if evidence is None else evidence.chosen
-    at = 0 if evidence is None else evidence.place
+    at = int(np.searchsorted(dims, chosen))
     candidates, reasons = [chosen], []
     accuracy, error = _mean_and_se(table[0])
     if accuracy[at] - 2.0 * error[at] <= 0.5:
@@ -197,7 +197,7 @@ def conclude(
                 f"a training set of {n_answers:,.0f} answers about {n_objects:,} objects is too small to see more "
                 f"than {counted(chosen, 'dimension')} (about {needed:,.0f} needed)"
             )
-        elif evidence.by_larger > -_RULED_OUT_ABOVE:
+        elif evidence.better[at, at + 1 :].max() > -_RULED_OUT_ABOVE:
             candidates.append(int(dims[at + 1]))
             reasons.append(f"{dims[at + 1]} does not predict clearly worse than {chosen}")
     return DimensionSelection(dims, table[0], table[1], evidence, chosen, tuple(candidates), tuple(reasons))
