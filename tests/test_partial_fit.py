@@ -7,6 +7,7 @@ import pytest
 
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.datasets import make_comparisons, make_points
+from nearer.warning_types import InputWarning
 
 
 def _table(names):
@@ -88,5 +89,6 @@ def test_what_does_not_fit_the_map_is_refused():
 def test_objects_tied_to_nothing_still_get_a_start():
     data = make_comparisons(make_points(10, 2, random_state=0), 200, 10, random_state=0).train
     est = OrdinalEmbedding(2, random_state=0).fit(data)
-    est.partial_fit([[10, 11, 12], [11, 10, 12]])
+    with pytest.warns(InputWarning, match="none of the objects compared, 3 in all, is on the map"):
+        est.partial_fit([[10, 11, 12], [11, 10, 12]])
     assert np.isfinite(est.embedding_).all()

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearer.auto_dimension import choose_components
 from nearer.data import Comparisons, as_generator, check_bool, check_integer, check_numbers
 from nearer.data.splits import shares_of_answers
+from nearer.io.coerce import as_comparisons, is_named
 from nearer.lapse_rates import Reliability, weigh_answers
 from nearer.losses import Loss, loss_with
 from nearer.metrics import (
@@ -28,7 +29,7 @@ from nearer.metrics import (
     principal_axes,
     worst_comparisons,
 )
-from nearer.metrics.comparison import comparisons_on_map, filled, require_model
+from nearer.metrics.comparison import filled, on_labels, require_model
 from nearer.model_file import save_model
 from nearer.notebook import data_frame
 from nearer.placement import Placement, extended, place_objects
@@ -36,7 +37,7 @@ from nearer.solvers import Callback, Result, Solver, get_solver
 from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.multistart import TimeSpent, best_of_starts, is_over, keeping_start
 from nearer.sources import MemorySource, Source, source_of
-from nearer.warning_types import ConvergenceWarning, UnplacedObjectsWarning, UnseenObjectsWarning
+from nearer.warning_types import ConvergenceWarning, InputWarning, UnplacedObjectsWarning, UnseenObjectsWarning
 
 __all__ = ["OrdinalEmbedding"]
 
@@ -476,10 +477,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         embedding[source.seen] = principal_axes(result.embedding)
         set_map(self, embedding, source.labels, objective.loss)
         set_result(self, result, source.n_columns)
+        self.__dict__.pop("comparisons_", None)  # of an earlier fit
         if source.comparisons is not None:
             self.comparisons_ = source.comparisons
-        elif hasattr(self, "comparisons_"):
-            del self.comparisons_  # of an earlier fit; those of this one stay where they are
         return int(objective.n_comparisons)
 
     def _estimate_lapse_rates(self, comparisons: Comparisons, solver: Solver, spent: TimeSpent) -> None:
@@ -521,11 +521,13 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Objects that are not on the map follow those that are: their numbers start at `n_objects_`.
         """
         check_is_fitted(self, "embedding_")
-        return comparisons_on_map(X, self.labels_, self.n_objects_, y, sample_weight)
+        comparisons = on_labels(as_comparisons(X, y, sample_weight), self.labels_, is_named(X))
+        if not comparisons.seen[: self.n_objects_].any():
+            found = f"none of the objects compared, {int(comparisons.seen.sum()):,} in all, is on the map"
+            warnings.warn(found, InputWarning, stacklevel=3)
+        return comparisons
 
-    def _placed(
-        self, X: Any, y: Any = None, sample_weight: Any = None, consequence: str = ""
-    ) -> tuple[np.ndarray, Comparisons]:
+    def _placed(self, X: Any, y: Any, sample_weight: Any, consequence: str = "") -> tuple[np.ndarray, Comparisons]:
         """The map, with rows of NaN for objects that it lacks, and X as comparisons of its rows.
 
         If comparisons name an object without a position, a warning states the `consequence`, if given.

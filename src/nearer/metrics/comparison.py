@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,6 @@ from nearer.losses import Loss, get_loss
 from nearer.machine import check_memory
 from nearer.notebook import data_frame, html_table
 from nearer.registry import WITH_MODEL
-from nearer.warning_types import InputWarning
 
 CHUNK_ROWS = 1 << 17  # rows processed at once, in a few MB of work space
 
@@ -300,17 +298,6 @@ def _mean(points: np.ndarray, data: Comparisons, measure: Callable[[np.ndarray, 
         values = measure(*_squared_distances(points, data.index[rows]))
         sums.append(float((values if weights is None else values * weights[rows]).sum()))
     return math.fsum(sums) / float(len(data) if weights is None else weights.sum())
-
-
-def comparisons_on_map(
-    X: Any, labels: np.ndarray | None, n_objects: int, y: Any = None, sample_weight: Any = None
-) -> Comparisons:
-    """Comparisons in any form that `fit` takes, with objects numbered as on a map; further objects follow."""
-    comparisons = on_labels(as_comparisons(X, y, sample_weight), labels, is_named(X))
-    if not comparisons.seen[:n_objects].any():
-        found = f"none of the objects compared, {int(comparisons.seen.sum()):,} in all, is on the map"
-        warnings.warn(found, InputWarning, stacklevel=4)
-    return comparisons
 
 
 def filled(embedding: np.ndarray, n_objects: int) -> np.ndarray:

@@ -23,7 +23,7 @@ from nearer.lapse_rates import Reliability, weigh_answers
 from nearer.losses import Loss, loss_with
 from nearer.metrics import fit_answer_law
 from nearer.metrics.answer_law import log_odds
-from nearer.metrics.comparison import comparisons_on_map, filled, require_model
+from nearer.metrics.comparison import filled, require_model
 from nearer.metrics.procrustes import mirrored
 from nearer.notebook import data_frame
 from nearer.objective import block_bounds, in_order, resolve_jobs
@@ -346,7 +346,7 @@ class IndividualEmbedding(BaseEstimator):
     def _distances(self, X: Any, groups: Any, y: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Both distances of each comparison for whoever answered, and the weights of the comparisons."""
         check_is_fitted(self, "embedding_")
-        data = comparisons_on_map(X, self.labels_, self.n_objects_, y)
+        data = self.group_.comparisons_on_map(X, y)
         who = np.full(len(data), len(self.weights_))
         if groups is not None or data.people is not None:
             units = units_of(data, groups)
