@@ -164,7 +164,7 @@ def test_what_cannot_be_saved_is_refused_or_left_out(tmp_path):
 
     with pytest.raises(ValueError, match="got Own, expected"):
         Own(2, random_state=0).fit(comparisons()).save(tmp_path / "c.nearer")
-    with pytest.raises(ValueError, match="feature map is not fitted"):
+    with pytest.raises(ValueError, match="FeatureMap instance is not fitted"):
         estimator.save(tmp_path / "c.nearer", feature_map=FeatureMap())
     assert not (tmp_path / "c.nearer").exists()
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from nearer import solvers as _solvers
 from nearer.archive import Arrays, as_json, from_json, little_endian, read_archive, write_archive
@@ -48,8 +49,7 @@ def save_model(
     estimator: Any, path: str | os.PathLike[str], force: bool, feature_map: Any, with_comparisons: bool
 ) -> None:
     """Write a fitted estimator to a file: `OrdinalEmbedding.save`."""
-    if not hasattr(estimator, "embedding_"):
-        raise ValueError("save: the estimator is not fitted")
+    check_is_fitted(estimator, "embedding_")
     if type(estimator).__module__ not in _HOMES:
         raise ValueError(f"save: got {type(estimator).__name__}, expected an estimator of nearer, not a subclass")
     check_bool(with_comparisons, "with_comparisons")
@@ -78,10 +78,8 @@ def read_model(path: Path) -> tuple[str, dict[str, Any], tuple, tuple, dict[str,
     with path.open("rb") as file:
         header, arrays = read_archive(file, _KIND, FORMAT)
     about, labels = header["estimator"], arrays.get("labels")
-    fitted: dict[str, Any] = {
-        "n_comparisons_at_start_": int(about["n_comparisons_at_start"]),
-        "reliability_": _decode_reliability(arrays),
-    }
+    fitted: dict[str, Any] = {"n_comparisons_at_start_": int(about["n_comparisons_at_start"])}
+    fitted["reliability_"] = _decode_reliability(arrays)
     if about["comparisons"] is not None:
         fitted["comparisons_"] = _decode_comparisons(about["comparisons"], labels, arrays)
     if header["feature_map"] is not None:
@@ -153,8 +151,7 @@ def _decode_comparisons(about: dict[str, Any], labels: np.ndarray | None, arrays
 def _encode_feature_map(feature_map: FeatureMap, arrays: Arrays) -> dict[str, Any]:
     if type(feature_map) is not FeatureMap:
         raise ValueError(f"save: feature_map is a {type(feature_map).__name__}, expected a FeatureMap")
-    if not hasattr(feature_map, "ridge_"):
-        raise ValueError("save: the feature map is not fitted")
+    check_is_fitted(feature_map, "ridge_")
     arrays["features"] = little_endian(feature_map.ridge_.X_fit_)
     found = {"coefficients": feature_map.ridge_.dual_coef_, "offset": feature_map.offset_}
     _put(arrays, "feature_", found | {"names": getattr(feature_map, "feature_names_in_", None)})

@@ -15,7 +15,7 @@ from nearer.data import Comparisons, check_fraction
 from nearer.data.messages import counted, listed
 from nearer.data.validate import check_number
 from nearer.io.coerce import as_comparisons
-from nearer.people.participants import FRACTIONS, SIGNIFICANT, ParticipantTable, participants
+from nearer.people.participants import FRACTIONS, SIGNIFICANT, ParticipantTable, participants, people_of
 from nearer.tables.layout import tomllib
 
 # Rule -> the column of the table, how a value breaks it, and that in words (fractions in percent).
@@ -143,14 +143,14 @@ def exclude(
     """
     asked = ExclusionRules.read(rules)
     data = as_comparisons(comparisons)
+    people = people_of(data).names
     table = participants(data, **options) if table is None else table
-    assert data.people is not None
     broken = asked.broken(table)
     reasons = {words: table.participant[mask].tolist() for words, mask in broken.items()}
     out = np.logical_or.reduce([np.zeros(len(table), dtype=bool), *broken.values()])
     if out.all():
         raise ValueError("rules: nobody is left")
-    gone = data.people.names[np.isin(data.people.names, table.participant[out])]
+    gone = people[np.isin(people, table.participant[out])]
     exclusions = Exclusions(
         gone.tolist(), reasons, len(table), int(table.answers.sum()), int(table.answers[~out].sum())
     )

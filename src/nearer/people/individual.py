@@ -27,7 +27,7 @@ from nearer.metrics.comparison import filled, require_model
 from nearer.metrics.procrustes import mirrored
 from nearer.notebook import data_frame
 from nearer.objective import block_bounds, in_order, resolve_jobs
-from nearer.people.participants import places_within
+from nearer.people.participants import people_of, places_within
 
 # Standard deviations of the weights that are tried; 0 is the group's map.
 SPREADS = (0.0, 0.1, 0.2, 0.35, 0.6, 1.0, 1.7)
@@ -44,11 +44,7 @@ def units_of(comparisons: Comparisons, groups: Any = None) -> Coded:
     """Who the weights are for: the participants, or groups of answers or of participants."""
     if groups is not None and not isinstance(groups, Mapping):
         return groups_of(comparisons, groups)
-    people = comparisons.people
-    if people is None:
-        raise ValueError(
-            "participants: who gave the answers is not known; give comparisons with participants, or groups= of answers"
-        )
+    people = people_of(comparisons)
     if groups is None:
         return people
     known = {str(name): group for name, group in groups.items()}

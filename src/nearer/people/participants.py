@@ -135,12 +135,8 @@ def participants(
         Maps that are fitted side by side; None or -1 means all cores. The result does not depend on it.
     """
     data = as_comparisons(comparisons)
-    if data.people is None:
-        raise ValueError(
-            "participants: who gave the answers is not known; add a column of it (participant, subject, worker, ...), "
-            "or give participants= to the comparisons"
-        )
-    people, n_people = data.people, len(data.people.names)
+    people = people_of(data)
+    n_people = len(people.names)
     if n_people < 3:
         raise ValueError(f"participants: got {n_people}, expected at least 3 to compare each with the others")
     n_folds = min(check_integer(n_folds, "n_folds", 2), n_people)
@@ -164,12 +160,13 @@ def participants(
     guesses, low, high = _share_of_guesses(logs)
     lean = of_answers(2.0 * chance - 1.0)
     rank, in_order = _rank_within(data, entry, own)
-    repeats, alike = _repeats(data)
+    question, response = responses(data)
+    repeats, alike = (_pairs_of_each(own, number, n_people) for number in (question, response))
     columns = {
         "participant": people.names,
         "answers": of_each(weights=data.votes[first]).round().astype(np.int64),
-        "repeats": repeats,
-        "repeats_alike": alike,
+        "repeats": repeats.astype(np.int64),
+        "repeats_alike": _ratio(alike, repeats),
         "agreement": agreement,
         "guesses": guesses,
         "guesses_low": low,
@@ -177,11 +174,21 @@ def participants(
         "p_chance": norm.sf(_ratio(of_each(weights=lean), np.sqrt(of_each(weights=lean**2)), 0.0)),
         "p_decline": _p_decline(lean, own, rank, guesses),
         **_details(data, entry, own, rank),
-        **_attention_checks(data),
+        **_attention_checks(data, people),
     }
     order = np.lexsort((-columns["p_chance"], -guesses))
     columns = {name: values[order] for name, values in columns.items()}
     return ParticipantTable(in_order=in_order, n_folds=n_folds, **columns)
+
+
+def people_of(data: Comparisons) -> Coded:
+    """Who gave each comparison; refused if that is not known."""
+    if data.people is None:
+        raise ValueError(
+            "participants: who gave the answers is not known; add a column of it (participant, subject, worker, ...), "
+            "or give participants= to the comparisons"
+        )
+    return data.people
 
 
 def _ratio(top: np.ndarray, below: np.ndarray, otherwise: float = np.nan) -> np.ndarray:
@@ -292,27 +299,16 @@ def _longest_streak(sides: np.ndarray) -> int:
     return max(len(list(run)) for _, run in itertools.groupby(sides.tolist()))
 
 
-def _attention_checks(data: Comparisons) -> dict[str, np.ndarray]:
+def _attention_checks(data: Comparisons, people: Coded) -> dict[str, np.ndarray]:
     """Attention checks with a known outcome of each person, and the fraction passed, if there were any."""
-    answers, people = data.answers, data.people
-    if answers.correct is None or not answers.is_check().any():
+    answers = data.answers
+    if answers.correct is None or answers.participant is None or not answers.n_checks:
         return {}
-    assert answers.participant is not None
-    assert people is not None
     who = answers.participant.each()
     asked = answers.is_check() & (answers.correct >= 0) & np.isin(who, people.names)
     own, right = np.searchsorted(people.names, who[asked]), answers.correct[asked] == 1
     n_asked, n_right = (np.bincount(own, weights=which, minlength=len(people.names)) for which in (None, right))
     return {"catch": n_asked, "catch_passed": _ratio(n_right, n_asked)}
-
-
-def _repeats(data: Comparisons) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of answers of one person to one question, and the fraction of them that agree."""
-    assert data.people is not None
-    n_people, own = len(data.people.names), data.people.codes[first_rows(data)[0]]
-    question, response = responses(data)
-    total, alike = (_pairs_of_each(own, which, n_people) for which in (question, response))
-    return total.astype(np.int64), _ratio(alike, total)
 
 
 def _pairs_of_each(own: np.ndarray, number: np.ndarray, n_people: int) -> np.ndarray:
