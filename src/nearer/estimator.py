@@ -64,8 +64,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         "auto", "svrg-sbb", "svrg-bb", "svrg", "sgd", "gd", "lbfgs", "convex", or an instance with its own parameters,
         which ``set_params`` and searches reach as ``solver__max_epochs`` and the like.
     n_init : int, default 1
-        Number of random starts, run in parallel; the one with the lowest objective is kept (the lowest held-out error,
-        if the solver holds out comparisons).
+        Number of random starts, run in parallel; the best is kept, by its objective or, if the solver holds out
+        comparisons, by its held-out error.
     init : "random" or array-like of float, shape (n_objects, n_components), default "random"
         Starting point. An array is used as it is, once.
     n_objects : int, optional
@@ -89,8 +89,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     Attributes
     ----------
     embedding_ : ndarray of float64, shape (n_objects, n_components)
-        The map, centred and turned to its principal axes: the first has the most spread, and the farthest object on
-        each axis is on its positive side. Objects that occur in no comparison are NaN.
+        The map, on its principal axes, see `nearer.metrics.principal_axes`; NaN for objects in no comparison.
     labels_ : ndarray of str, shape (n_objects,), or None
     objective_ : float
         Weighted mean loss of the comparisons.
@@ -99,8 +98,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     n_components_, n_objects_, n_iter_, n_features_in_ : int
         Dimensions, objects, epochs done, and columns of the comparisons (3 or 4).
     comparisons_ : Comparisons
-        The comparisons that the map was fitted to; after `partial_fit` equal ones are merged and participants dropped.
-        Not set if the comparisons stayed in a file or on a cluster.
+        What the map was fitted to; after `partial_fit` merged and without participants. Not set if the comparisons
+        stayed in a file or on a cluster.
     n_comparisons_at_start_ : int
         Comparisons at the last random start.
     history_ : History
@@ -207,16 +206,14 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OrdinalEmbedding:
         """Take in further comparisons, which may name new objects; without an earlier fit, the same as `fit`.
 
-        Earlier comparisons are not forgotten: they are kept in `comparisons_` (equal ones merged, without who answered)
-        and the map is solved again for all of them, starting from where it is, with new objects first placed as by
-        `place`. A map that began with few answers may be a poor local minimum, so once there are twice as many
-        comparisons as at the last random start, `n_init` new random starts compete with the present map.
+        The map is solved again for these and the earlier comparisons, which are kept in `comparisons_`. It starts from
+        where it is, with new objects first placed as by `place`. Once there are twice as many comparisons as at the
+        last random start, `n_init` new random starts compete with it: a map of few answers may be a local minimum.
 
         Parameters
         ----------
         X, y, sample_weight : Any
-            As in `fit`, in memory. If the map has labels, so must X: numbers in a table are then labels, those in an
-            array rows of the map. If it has none, numbers from `n_objects_` upwards are new objects.
+            As in `fit`, in memory. New objects have labels if the map has labels, else numbers from `n_objects_` on.
 
         Returns
         -------
@@ -356,8 +353,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the (weighted) fraction of comparisons that the map satisfies; X, y and sample_weight are as in `fit`.
 
-        Numbers in an array are rows of the map, those in a table its labels, if it has some. Comparisons with an object
-        without a position count as not satisfied, with a warning.
+        Comparisons with an object without a position count as not satisfied, with a warning.
         """
         return comparison_accuracy(*self._placed(X, y, sample_weight, "they count as not satisfied"))
 
@@ -380,12 +376,10 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Parameters
         ----------
         X, y, sample_weight : Any
-            As in `fit`: comparisons of any number of new objects with known ones or with each other. With
-            labels if the map has labels; otherwise numbers from `n_objects_` on are new. Comparisons of known objects
-            alone are left out, and counted.
+            As in `fit`: comparisons of new objects with known ones or with each other. New objects have labels if
+            the map has labels, else numbers from `n_objects_` on. Comparisons of known objects alone are left out.
         n_init : int, default 8
-            Number of starting positions; the best is kept for each object, or for each group of new objects that are
-            compared with each other.
+            Number of starting positions; the best is kept for each group of new objects compared with each other.
         """
         self._require_loss("place")
         embedding, comparisons = self._placed(X, y, sample_weight)

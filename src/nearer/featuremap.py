@@ -28,9 +28,8 @@ _ALPHAS = 10.0 ** np.arange(-3, 1)
 class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
     """Regularised least squares with a radial basis function kernel, from features to places on a map.
 
-    ``place(x) = offset + sum over training objects t of a_t exp(-gamma |x - t|^2)``, with a penalty `alpha` on the
-    size of the solution; scikit-learn's `KernelRidge` does the work. Features on very different scales should be
-    standardised first, for instance in a pipeline.
+    ``place(x) = offset + sum over training objects t of a_t exp(-gamma |x - t|^2)``, with a penalty `alpha` on a_t, by
+    scikit-learn's `KernelRidge`. Standardise features on very different scales first, for instance in a pipeline.
 
     Parameters
     ----------
@@ -73,8 +72,8 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or DataFrame, shape (n_objects, n_features)
-            Features, row by row those of the objects on the map. A pandas table with an index of names is matched by
-            them with the labels of the map, or with the index of y.
+            Features of the objects on the map, row by row. A pandas table with an index of names is matched by name
+            with the labels of the map, or the index of y.
         y : array-like of float, shape (n_objects, n_components), or fitted OrdinalEmbedding
             Positions. Objects without a position (NaN) are left out, with a warning.
         """

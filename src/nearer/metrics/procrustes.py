@@ -91,8 +91,8 @@ def spread_shares(X: ArrayLike) -> np.ndarray:
 def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
     """Disparity of two maps (n, d1) and (n, d2) up to rotation, reflection, translation and scale, in [0, 1].
 
-    That of `scipy.spatial.procrustes`: 0 for the same shape, 1 for nothing in common. Row i of both is the same object,
-    or, in two pandas tables, rows of the same name; rows with NaN in either are left out.
+    That of `scipy.spatial.procrustes`: 0 for the same shape, 1 for nothing in common. Rows are matched as in
+    `procrustes_align`; those with NaN in either map are left out.
     """
     return float(procrustes(*_paired(X, Y))[2])
 

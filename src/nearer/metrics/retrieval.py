@@ -7,8 +7,8 @@ relevant if it has the query's label. Within the first K ranks, with R relevant 
     recall(K)    = hits(K) / R
     AP(K)        = sum over q <= K of precision(q) (recall(q) - recall(q - 1))
 
-If fewer than K items can be listed, precision(K) divides by the number listed. A query without any relevant item has no
-recall: it is left out of all means, with a warning.
+If fewer than K items can be listed, precision(K) divides by the number listed. A query without a relevant item is left
+out of all means, with a warning.
 """
 
 from __future__ import annotations

@@ -46,10 +46,9 @@ def differ(
 ) -> Difference:
     """Test whether people, or groups of people, differ in how much the axes of the map count for them.
 
-    Each answer's score (gradient with respect to the metric) is computed under the common map; the statistic is the
-    agreement of scores within people (for groups: among the people of a group). Lapses, or less certainty, move the
-    scores in a known direction, which is projected out. Under the null hypothesis the sign of each score is random, so
-    signs are drawn at random; for groups of known people, the people are permuted among groups instead.
+    Each answer's score (gradient with respect to the metric) is computed under the common map. The statistic is the
+    agreement of scores within people or groups. The direction in which lapses move the scores is projected out. Under
+    the null hypothesis the signs of scores are random; for groups of known people, people are permuted instead.
 
     Parameters
     ----------

@@ -170,9 +170,8 @@ class IndividualEmbedding(BaseEstimator):
     """One map for all, and for each person the weight of each of its axes.
 
     For person p the squared distance of two objects is ``sum_a w_pa (x_a - y_a)^2`` with ``w_pa >= 0`` (as in INDSCAL).
-    Weights are shrunk towards 1 by a normal prior, whose standard deviation is chosen on held-out answers from a few
-    values, including 0 (one map for all). If people differ, the axes are determined up to their order, while those of a
-    common map are arbitrary. Lapse rates are estimated alternately with map and weights.
+    Weights are shrunk towards 1 by a normal prior, whose standard deviation is chosen on held-out answers; 0 is one map
+    for all. If people differ, the axes are determined up to their order, while those of a common map are arbitrary.
 
     Parameters
     ----------

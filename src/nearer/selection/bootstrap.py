@@ -54,9 +54,8 @@ class Interval:
 class NearerIntervals:
     """Confidence intervals of ``log(far / near)``, the log ratio of two distances, for m questions.
 
-    Positive if the near pair is nearer, log 2 if the far pair is twice as far apart; independent of scale, rotation and
-    position of the map. The interval is normal; its squared standard error is the variance over the resamples plus the
-    squared bias, times the squared `widening` of the bootstrap.
+    Positive if the near pair is nearer, log 2 if the far pair is twice as far apart. The interval is normal; its
+    squared standard error is the variance over the resamples plus the squared bias, times the squared `widening`.
     """
 
     log_ratio: np.ndarray  # (m,), on the map fitted to all answers; NaN where an object has no position
@@ -77,9 +76,8 @@ class Bootstrap:
 
     Resamples scatter about the map fitted to all answers, which is biased, since the loss does not model wrong
     answers. `likely` is the maximum-likelihood map of models with lapses, and `simulated` are fits to answers drawn
-    from it; the bias is the mean of `simulated` minus `likely`. `covariance` is that of the resamples plus the outer
-    product of the map's difference from `likely`, widened like the intervals. `widening` is chosen so that 90 % of
-    the intervals about the simulated fits contain `likely`.
+    from it; the bias is the mean of `simulated` minus `likely`. `covariance` includes the bias. `widening` is chosen
+    so that 90 % of the intervals about the simulated fits contain `likely`.
     """
 
     embedding: np.ndarray  # (n_objects, n_components), fitted to all answers
@@ -142,22 +140,18 @@ def bootstrap(
     """Fit the map again to answers drawn with replacement.
 
     Every resample starts from the map fitted to all answers, or from random points if that map satisfies all of them.
-    The bias of the map, due to wrong answers that its loss does not model, is estimated by simulation: answers are
-    drawn from a map fitted by models with lapses, and the fits to them are compared with that map.
-
-    Intervals and regions assume that the dimension is right; docs/conclusions.md says how often they contain the truth.
+    The bias of the map is estimated by simulation, see `Bootstrap`. Intervals and regions assume that the dimension is
+    right; docs/conclusions.md says how often they contain the truth.
 
     Parameters
     ----------
     estimator : OrdinalEmbedding
-        What to fit. If it is fitted already, its map is taken as the one of all answers; otherwise a copy is fitted,
-        for which several starts (``n_init=4``) are worth their time.
+        What to fit. If it is fitted already, its map is taken as the one of all answers.
     comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes in memory
         Votes are drawn one by one; any other answer is drawn with all its rows and their weights.
     n_resamples : int, default 200
     by : {"comparison", "participant"}, default "comparison"
-        What is drawn: single answers, or participants with all of theirs (answers of one person are seldom
-        independent, so this is the safer choice where participants are known).
+        What is drawn: single answers, or participants with all of theirs, which is safer where they are known.
     random_state : int or Generator, optional
     n_jobs : int, optional
         Resamples side by side; the result does not depend on it.

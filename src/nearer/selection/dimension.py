@@ -105,9 +105,8 @@ def cross_validate_dimensions(
 ) -> DimensionSelection:
     """Cross-validate the dimension of the map.
 
-    Every fold fits two kinds of maps. Those of the estimator, made as by `fit`, give the accuracy to expect. Those of
-    the softplus loss, fitted from the largest dimension down, decide: losses such as tste distort a map, and a further
-    dimension may compensate for that although the objects do not have it.
+    Every fold fits two kinds of maps. Those of the estimator give the accuracy to expect. Those of the softplus loss
+    decide: losses such as tste distort a map, and a further dimension may merely compensate for that.
 
     Parameters
     ----------
@@ -117,8 +116,8 @@ def cross_validate_dimensions(
     dims : iterable of int, default range(1, 7)
     n_folds : int, default 5
     groups : array-like, shape (N,), or "participants", optional
-        Answers that stay in one fold. Default: those to the same question, with all rows of an odd-one-out answer or
-        a ranking, so that no held-out answer is known; where fewer questions than folds were asked, rows of one answer.
+        Answers that stay in one fold. Default: those to the same question; where fewer questions than folds were
+        asked, the rows of one answer.
     random_state : int or Generator, optional
     n_jobs : int, optional
         Folds side by side; the result does not depend on it.

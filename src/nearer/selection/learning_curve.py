@@ -85,8 +85,7 @@ class LearningCurve:
     """Accuracy on held-out answers for m training sizes.
 
     Predictions are medians and quantiles of the `plausible_laws`, which are simulated and agree with the accuracies
-    measured. With fewer than about 2 n d log n training answers (`early`) the steep part of the curve may be yet to
-    come, so upper bounds of the accuracy are 1.
+    measured. With few training answers (`early`) the steep part of the curve may be yet to come, so upper bounds are 1.
     """
 
     n_comparisons: np.ndarray  # int (m,)
