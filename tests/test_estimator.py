@@ -75,16 +75,6 @@ def test_shortcuts_are_the_general_estimator(T, short, loss):
     assert short.embedding_.tobytes() == general.embedding_.tobytes()
 
 
-def test_quadruplets(data):
-    rng = np.random.default_rng(0)
-    Q = np.array([rng.permutation(20)[:4] for _ in range(1500)])
-    near, far = oracles.squared_distances(data.points, Q)
-    Q[near > far] = Q[near > far][:, [2, 3, 0, 1]]
-    est = OrdinalEmbedding(2, loss="ste", random_state=0, n_init=3).fit(Q[:1200])
-    assert est.score(Q[1200:]) > 0.9
-    assert est.n_features_in_ == 4
-
-
 def test_predictions_follow_the_distances(data):
     est = STE(2, random_state=0).fit(data.train)
     Q = oracles.as_quadruplets(data.test.index)

@@ -70,6 +70,7 @@ def test_triplets_may_be_followed_by_quadruplets():
     est = OrdinalEmbedding(2, random_state=0).fit(Comparisons.from_points(P, 400, random_state=0))
     est.partial_fit(Comparisons.from_points(P, 400, kind="quadruplets", random_state=1))
     assert est.comparisons_.kind == "quadruplets"
+    assert est.n_features_in_ == 4
     assert est.comparisons_.weights.sum() == 800
     assert len(est.comparisons_) < 800, "equal ones are merged"
 

@@ -512,7 +512,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def comparisons_on_map(self, X: Any, y: Any = None, sample_weight: Any = None) -> Comparisons:
         """Return comparisons (X, y and sample_weight as in `fit`) with their objects numbered as on the map.
 
-        Objects that are not on the map follow those that are: their numbers start at `n_objects_`.
+        Objects that are not on the map follow those that are: their numbers start at `n_objects_`. Numbers in an array
+        are rows of the map; those in a table are labels, if the map has some.
         """
         check_is_fitted(self, "embedding_")
         comparisons = on_labels(as_comparisons(X, y, sample_weight), self.labels_, is_named(X))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ __all__ = ["ClusterSource", "FileSource", "MemorySource", "Source", "source_of"]
 class Source:
     """Comparisons, and the objects that they are about."""
 
-    comparisons: Comparisons | None = None  # None if they are not in memory
+    comparisons: Comparisons | None = None  # if they are in memory
     n_parallel = 1  # starts to run at the same time; side by side they would compete for a disk
     rows: np.ndarray  # int (n,), the row on the map of each object of the objective
     seen: np.ndarray  # bool (n_objects,), which objects occur in some comparison
@@ -57,11 +58,12 @@ class MemorySource(Source):
         yield LocalObjective(compact, loss, n_components, self.n_parallel if n_starts == 1 else 1)
 
 
+@dataclass(eq=False)
 class FileSource(Source):
     """Comparisons in a file that is read block by block in every pass."""
 
-    def __init__(self, path: Any, n_objects: int | None):
-        self.path, self.n_objects = path, n_objects
+    path: Any
+    n_objects: int | None
 
     @contextlib.contextmanager
     def objective(self, loss: Loss, n_components: int, n_jobs: int | None, n_starts: int) -> Iterator[Any]:
@@ -72,14 +74,15 @@ class FileSource(Source):
         yield StreamedObjective(blocks, loss, n_components, blocks.n_objects, n_jobs)
 
 
+@dataclass(eq=False)
 class ClusterSource(Source):
     """Comparisons on the workers of a Dask cluster, sent there from memory or read by the workers."""
 
-    def __init__(
-        self, given: tuple[Any, Any, Any], held: Comparisons | None, n_objects: int | None, client: Any, checkpoint: Any
-    ):
-        self.given, self.comparisons, self.n_objects = given, held, n_objects
-        self.client, self.checkpoint = client, checkpoint
+    given: tuple[Any, Any, Any]  # X, y and sample_weight of `fit`
+    comparisons: Comparisons | None
+    n_objects: int | None
+    client: Any
+    checkpoint: Any
 
     @contextlib.contextmanager
     def objective(self, loss: Loss, n_components: int, n_jobs: int | None, n_starts: int) -> Iterator[Any]:
