@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearer.auto_dimension import choose_components
 from nearer.data import Comparisons, as_generator, check_bool, check_integer, check_numbers
 from nearer.data.splits import shares_of_answers
+from nearer.data.validate import check_objects
 from nearer.io.coerce import as_comparisons, is_named
 from nearer.lapse_rates import Reliability, weigh_answers
 from nearer.losses import Loss, loss_with
@@ -29,7 +30,7 @@ from nearer.metrics import (
     principal_axes,
     worst_comparisons,
 )
-from nearer.metrics.comparison import filled, on_labels, require_model
+from nearer.metrics.comparison import check_points, filled, on_labels, require_model
 from nearer.model_file import save_model
 from nearer.notebook import data_frame
 from nearer.placement import Placement, extended, place_objects
@@ -172,10 +173,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         resume : bool, default False
             Go on from `checkpoint` if that file exists; the end is the same, bit for bit, as without a break. It is
             refused if it is of other data or other parameters; `max_seconds`, `max_epochs` and `n_jobs` may change.
-
-        Returns
-        -------
-        self
         """
         solver = self._checked_solver()
         check_bool(resume, "resume")
@@ -214,10 +211,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         ----------
         X, y, sample_weight : Any
             As in `fit`, in memory. New objects have labels if the map has labels, else numbers from `n_objects_` on.
-
-        Returns
-        -------
-        self
         """
         if not hasattr(self, "embedding_"):
             return self.fit(X, y, sample_weight)
@@ -281,17 +274,11 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             The loss that the map was made with, which `predict_proba` and `place` need.
         **parameters : Any
             Other parameters of the estimator.
-
-        Returns
-        -------
-        OrdinalEmbedding
         """
-        embedding = np.array(X, dtype=np.float64)
-        if embedding.ndim != 2 or np.isinf(embedding).any():
-            raise ValueError(f"X: got shape {embedding.shape}, expected finite numbers (n_objects, n_components)")
-        names = None if labels is None else np.array(labels, dtype=str)
-        if names is not None and names.shape != embedding.shape[:1]:
-            raise ValueError(f"labels: got shape {names.shape}, expected one for each of {len(embedding):,} objects")
+        embedding = check_points(X, "X").copy()
+        if np.isinf(embedding).any():
+            raise ValueError("X: got infinite numbers, expected finite ones, or NaN for objects without a position")
+        _, names = check_objects(len(embedding), labels)
         if loss is not None:
             parameters["loss"] = loss
         estimator = cls(embedding.shape[1], **parameters)

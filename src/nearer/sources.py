@@ -79,10 +79,10 @@ class ClusterSource(Source):
     """Comparisons on the workers of a Dask cluster, sent there from memory or read by the workers."""
 
     given: tuple[Any, Any, Any]  # X, y and sample_weight of `fit`
-    comparisons: Comparisons | None
     n_objects: int | None
     client: Any
     checkpoint: Any
+    comparisons: Comparisons | None = None
 
     @contextlib.contextmanager
     def objective(self, loss: Loss, n_components: int, n_jobs: int | None, n_starts: int) -> Iterator[Any]:
@@ -107,7 +107,7 @@ def source_of(
     held = None if is_dask or in_file else as_comparisons(X, y, sample_weight, n_objects)
     if client is not None or is_dask:
         given = (X, y, sample_weight) if held is None else (held, None, None)
-        return ClusterSource(given, held, n_objects, client, checkpoint)
+        return ClusterSource(given, n_objects, client, checkpoint, held)
     if held is not None:
         return MemorySource(held)
     refuse_beside_file(y, sample_weight)
