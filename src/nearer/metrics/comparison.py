@@ -67,15 +67,8 @@ def comparison_accuracy(
 ) -> float:
     """Weighted fraction of the comparisons that the embedding satisfies (near < far, strictly).
 
-    A tie, and a comparison with an object that has no position (NaN), counts as not satisfied.
-
-    Parameters
-    ----------
-    embedding : array (n_objects, n_components)
-    comparisons : Comparisons, int array (N, 3) or (N, 4), or table
-        Their weights, if any, are used.
-    sample_weight : array (N,), optional
-        Multiplies the weights of the comparisons.
+    A tie, and a comparison with an object that has no position (NaN), counts as not satisfied. Parameters as in
+    `comparison_distances`; `sample_weight` (N,) multiplies the weights of the comparisons.
     """
     points, data = _on_points(embedding, comparisons, sample_weight)
     return min(_mean(points, data, np.less), 1.0)
@@ -93,14 +86,8 @@ def log_loss(
 ) -> float:
     """Weighted mean of -log P[near is nearer] in nats, under the model of a probabilistic loss.
 
-    Guessing gives log(2) = 0.693...; a comparison with an object that has no position (NaN) gets probability 1/2.
-
-    Parameters
-    ----------
-    embedding, comparisons, sample_weight
-        As in `comparison_accuracy`.
-    loss : {"ckl", "ste", "tste"} or Loss
-        The loss the embedding was fitted with: it defines the model.
+    Guessing gives log(2) = 0.693...; a comparison with an object that has no position (NaN) gets probability 1/2. The
+    `loss` is the one that the embedding was fitted with; other parameters as in `comparison_accuracy`.
     """
     points, data = _on_points(embedding, comparisons, sample_weight)
     model = require_model(get_loss(loss), "log_loss").resolve(points.shape[1])

@@ -29,27 +29,13 @@ _RULES: dict[str, tuple[str, Callable[[Any, Any], Any], str]] = {
 
 @dataclass(frozen=True)
 class ExclusionRules:
-    """Rules for leaving out participants; by default nobody is left out.
+    """Rules for leaving out participants; by default nobody is left out."""
 
-    Parameters
-    ----------
-    min_answers : int, optional
-        Leave out who gave fewer answers.
-    min_seconds : float, optional
-        ... who took less time for an answer, by their median.
-    max_same_side : float, optional
-        ... who chose one side in a larger fraction of answers, 0 to 1.
-    catch_passed : float, optional
-        ... who passed a smaller fraction of attention checks, 0 to 1.
-    better_than_chance : bool or float, optional
-        ... whose agreement with a map of the others is not better than that of guesses: True at the level 0.05, or the
-        level.
-    """
-
-    min_answers: int | None = None
-    min_seconds: float | None = None
-    max_same_side: float | None = None
-    catch_passed: float | None = None
+    min_answers: int | None = None  # leave out who gave fewer answers
+    min_seconds: float | None = None  # ... whose median response time is less
+    max_same_side: float | None = None  # ... who chose one side in a larger fraction of answers
+    catch_passed: float | None = None  # ... who passed a smaller fraction of attention checks
+    # ... whose agreement with a map of the others is not better than that of guesses: at this level, 0.05 if True
     better_than_chance: bool | float | None = None
 
     def __post_init__(self) -> None:

@@ -103,13 +103,8 @@ class Bootstrap:
     def nearer(self, questions: Any, level: float = 0.9) -> NearerIntervals:
         """Is i nearer to j than to k?
 
-        Parameters
-        ----------
-        questions : array-like of int, shape (m, 3) or (m, 4), or Comparisons
-            Rows i, j, k or i, j, l, k: is the distance of i and j less than that of i (or l) and k? Comparisons with
-            labels are matched by label.
-        level : float, default 0.9
-            Of the interval for each question on its own.
+        Questions are rows i, j, k or i, j, l, k, int (m, 3) or (m, 4), or comparisons, matched by label: is the
+        distance of i and j less than that of i (or l) and k? Each has its own interval of confidence `level`.
         """
         check_fraction(level, "level")
         asked = on_labels(as_comparisons(questions), self.labels, is_table(questions))

@@ -236,12 +236,9 @@ def _held_out(found: DimensionSelection, n_components: int) -> dict[str, Any]:
 def score_map(model: OrdinalEmbedding, comparisons: Any) -> dict[str, Any]:
     """Evaluate a map on answers: how many it satisfies, and how well its loss (if any) predicts them.
 
-    Returns
-    -------
-    dict
-        ``accuracy`` (by weight), ``n_comparisons`` and ``n_satisfied`` (rows); with weights ``weight`` and
-        ``weight_satisfied`` (sums) and ``weights_are_votes``; for a loss with a model ``loss`` (its name), ``log_loss``
-        and ``calibration_error``.
+    Returns ``accuracy`` (by weight), ``n_comparisons`` and ``n_satisfied`` (rows); with weights also ``weight``,
+    ``weight_satisfied`` and ``weights_are_votes``; for a loss with a model its name, ``log_loss`` and
+    ``calibration_error``.
     """
     data = model.comparisons_on_map(comparisons)
     satisfied = model.predict(data)

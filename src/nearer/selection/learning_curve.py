@@ -63,12 +63,7 @@ class PowerLaw:
 def fit_power_law(n: np.ndarray, accuracy: np.ndarray, se: np.ndarray | None = None) -> PowerLaw:
     """Weighted least squares over ceiling <= 1, scale >= 0 and exponents from 0.5 to 1.5.
 
-    Parameters
-    ----------
-    n, accuracy : ndarray of float64, shape (m,)
-        With m >= 3.
-    se : ndarray of float64, shape (m,), optional
-        Standard errors of the accuracies; default: all the same.
+    `n` and `accuracy` are (m,) with m >= 3; `se` (m,) are the standard errors, by default all the same.
     """
     se = np.ones(len(n)) if se is None else se
     laws = []
