@@ -71,8 +71,8 @@ def weigh(dims: np.ndarray, ratios: np.ndarray, units: np.ndarray, weights: np.n
 
     Answers with the same entry in `units` (N,), a question or a person, are not independent.
     """
-    laws = [fit_answer_law(ratio, weights) for ratio in ratios]
-    lost = np.array([-np.log(np.maximum(law.probability(ratio), 1e-12)) for law, ratio in zip(laws, ratios)])
+    chances = np.array([fit_answer_law(ratio, weights).probability(ratio) for ratio in ratios])
+    lost = -np.log(np.maximum(chances, 1e-12))
     lost = lost if weights is None else lost * weights
     _, unit = np.unique(units, return_inverse=True)
     of_unit = [np.bincount(unit, weights=row) for row in lost]
@@ -110,7 +110,7 @@ def choose_components(comparisons: Comparisons, rng: np.random.Generator) -> int
             )
         ratios = [held_out_ratios(data[part != k], data[tested], dims, rng) for k, tested in enumerate(parts)]
         tested = np.concatenate(parts)
-        chosen = weigh(dims, np.concatenate(ratios, axis=1), question[tested], take(data.weights, tested)).chosen
-        if chosen < most or most >= min(_LAST_LOOK, n_objects - 1):
-            return chosen
+        found = weigh(dims, np.concatenate(ratios, axis=1), question[tested], take(data.weights, tested))
+        if found.chosen < most or most >= min(_LAST_LOOK, n_objects - 1):
+            return found.chosen
         most = min(2 * most, _LAST_LOOK, n_objects - 1)

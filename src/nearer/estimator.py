@@ -282,8 +282,9 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if loss is not None:
             parameters["loss"] = loss
         estimator = cls(embedding.shape[1], **parameters)
-        known = None if loss is None else loss_with(loss, estimator.loss_params).resolve(embedding.shape[1])
-        set_map(estimator, embedding, names, known)
+        if loss is not None:
+            loss = loss_with(loss, estimator.loss_params).resolve(embedding.shape[1])
+        set_map(estimator, embedding, names, loss)
         return estimator
 
     # ---- the fitted map --------------------------------------------------------------------------------------------
@@ -291,7 +292,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def transform(self, X: Any = None) -> Any:
         """Return the map (n_objects, n_components), in the form chosen by `set_output`; X is ignored."""
         check_is_fitted(self, "embedding_")
-        form = getattr(self, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
+        chosen = getattr(self, "_sklearn_output_config", {}).get("transform")
+        form = chosen or get_config()["transform_output"]
         if form == "pandas":
             return self.to_frame()
         if form == "polars":
@@ -436,7 +438,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             points = [start(rng, shape)[source.rows] for start, rng in zip(starts, generators)]
             if checkpoint is not None:
                 assert isinstance(solver, Solver)
-                seed, digest = self.random_state, hashlib.sha256(points[0].tobytes()).hexdigest()[:12]
+                seed = self.random_state
+                digest = hashlib.sha256(points[0].tobytes()).hexdigest()[:12]
                 others = {
                     "random_state": str(seed) if isinstance(seed, int | np.integer | None) else type(seed).__name__,
                     "init": "random" if isinstance(self.init, str) else f"an array ({digest})",
@@ -565,10 +568,10 @@ def _joined(earlier: Comparisons, further: Comparisons) -> Comparisons:
     kinds = {earlier.kind, further.kind}
     n_objects = max(earlier.n_objects, further.n_objects)
     labels = earlier.labels if further.labels is None else further.labels
-    parts = [
-        Comparisons(part.index if len(kinds) == 1 else part.quadruplets(), n_objects, part.weights, labels)
-        for part in (earlier, further)
-    ]
+    parts = []
+    for part in (earlier, further):
+        index = part.index if len(kinds) == 1 else part.quadruplets()
+        parts.append(Comparisons(index, n_objects, part.weights, labels))
     return Comparisons.concat(parts).aggregate()
 
 

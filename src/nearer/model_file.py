@@ -40,7 +40,8 @@ _OF_RESULT: dict[str, Any] = {"n_iter": int, "n_gradients": int, "converged": bo
 
 # Nothing but these is ever made from a name in a file.
 _STEP_SIZES = ("BB", "Constant", "Decaying", "SBB")
-_PARTS = {name: getattr(_solvers, name) for name in (*_STEP_SIZES, *(one.class_name for one in SOLVERS.values()))}
+_SOLVERS = (entry.class_name for entry in SOLVERS.values())
+_PARTS = {name: getattr(_solvers, name) for name in (*_STEP_SIZES, *_SOLVERS)}
 # Parameters of older versions that change nothing in a fitted map.
 _GONE = {"SVRG": ("first_snapshot", "warm_up"), "Auto": ("step", "growth", "batch_tol", "memory")}
 
@@ -118,7 +119,8 @@ def _encode_estimator(
         _put(arrays, "reliability_", vars(estimator.reliability_))
     if with_comparisons and hasattr(estimator, "comparisons_"):
         data = estimator.comparisons_
-        about["comparisons"] = {"n_objects": data.n_objects, "dropped": data.dropped, "n_answers": len(data.answers)}
+        counts = {"n_objects": data.n_objects, "dropped": data.dropped, "n_answers": len(data.answers)}
+        about["comparisons"] = counts
         _put(arrays, "comparisons_", {"index": data.index, "weights": data.weights, "answer": data.answer})
         for name, values in {"kind": data.answers.kind, **data.answers.known()}.items():
             if isinstance(values, str):
@@ -181,7 +183,9 @@ def _decode_feature_map(about: dict[str, Any], arrays: Arrays) -> FeatureMap:
 
 def _put(arrays: Arrays, prefix: str, found: Mapping[str, np.ndarray | None]) -> None:
     """Add arrays by name, except None."""
-    arrays |= {f"{prefix}{name}": little_endian(array) for name, array in found.items() if array is not None}
+    for name, array in found.items():
+        if array is not None:
+            arrays[f"{prefix}{name}"] = little_endian(array)
 
 
 def _encode(values: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
@@ -203,7 +207,8 @@ def _decode(values: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
         if kind == "loss":
             return get_loss(name, **_decode(parts, arrays))
         gone = _GONE.get(name, ())
-        return _PARTS[name](**_decode({key: value for key, value in parts.items() if key not in gone}, arrays))
+        kept = {key: value for key, value in parts.items() if key not in gone}
+        return _PARTS[name](**_decode(kept, arrays))
 
     return {name: from_json(value, arrays, part) for name, value in values.items()}
 

@@ -59,7 +59,8 @@ class _FreeRows:
 
     def __init__(self, objective: LocalObjective, X: np.ndarray, free: np.ndarray, pull: float, centre: np.ndarray):
         self.objective, self.X, self.free, self.pull, self.centre = objective, X, free, pull, centre
-        self.n_objects, self.n_components, self.n_comparisons = len(free), X.shape[1], objective.n_comparisons
+        self.n_objects, self.n_components = len(free), X.shape[1]
+        self.n_comparisons = objective.n_comparisons
 
     def filled(self, rows: np.ndarray) -> np.ndarray:
         X = self.X.copy()
@@ -125,17 +126,21 @@ def place_objects(
         rim = max(float(np.max(np.sum((known - centre) ** 2, axis=1))), np.finfo(float).tiny)
         weight = len(rows) if rows.weights is None else float(rows.weights.sum())
         local = LocalObjective(small, loss, full.shape[1], n_jobs)
-        objective = _FreeRows(local, full[involved], np.searchsorted(involved, new), _PULL / (rim * weight), centre)
+        pull = _PULL / (rim * weight)
+        objective = _FreeRows(local, full[involved], np.searchsorted(involved, new), pull, centre)
 
         # All groups are solved together, from starts that are chosen group by group.
         best = np.full(group.max() + 1, np.inf)
         X = np.empty((len(new), full.shape[1]))
+        X0 = _near_centres(full, rows, new, centre)
         for start in range(n_init):
-            X0 = known[rng.integers(len(known), size=len(X))] if start else _near_centres(full, rows, new, centre)
+            if start:
+                X0 = known[rng.integers(len(known), size=len(X))]
             X0 = X0 + rng.normal(scale=0.01 * np.sqrt(rim), size=X0.shape)
             found = LBFGS().solve(objective, X0).embedding
             value = loss.terms(*comparison_distances(objective.filled(found), small))[0]
-            value = np.bincount(row_group, weights=value if rows.weights is None else value * rows.weights)
+            value = value if rows.weights is None else value * rows.weights
+            value = np.bincount(row_group, weights=value)
             better = value < best
             best[better] = value[better]
             X[better[group]] = found[better[group]]

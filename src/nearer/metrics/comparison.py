@@ -13,6 +13,7 @@ from scipy.special import ndtri
 
 from nearer import kernels
 from nearer.data import Comparisons, check_integer, check_numbers, row_names
+from nearer.data.comparisons import INDEX_COLUMNS
 from nearer.data.splits import group
 from nearer.data.validate import is_whole
 from nearer.io.coerce import as_comparisons, is_named
@@ -165,7 +166,7 @@ class WorstComparisons:
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the columns of a table: objects, distances, weight and, where known, participant."""
-        names = ("anchor", "near", "far") if self.objects.shape[1] == 3 else ("i", "j", "l", "k")
+        names = INDEX_COLUMNS[self.objects.shape[1]]
         table = {name: column.tolist() for name, column in zip(names, self.objects.T)}
         table |= {"near_distance": self.near.tolist(), "far_distance": self.far.tolist()}
         table["weight"] = self.weights.tolist()
@@ -238,7 +239,8 @@ def worst_comparisons(
 
 def wilson_interval(share: ArrayLike, count: ArrayLike, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
     """Wilson's interval, low (n,) and high (n,), for fractions `share` (n,) observed in `count` (n,) trials."""
-    share, count, z = np.asarray(share, dtype=float), np.asarray(count, dtype=float), float(ndtri((1 + level) / 2))
+    share, count = np.asarray(share, dtype=float), np.asarray(count, dtype=float)
+    z = float(ndtri((1 + level) / 2))
     centre = (share + z**2 / (2 * count)) / (1 + z**2 / count)
     half = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
     # At fractions of 0 and 1 the bound equals the fraction; rounding must not exceed it.
@@ -289,8 +291,8 @@ def _mean(points: np.ndarray, data: Comparisons, measure: Callable[[np.ndarray, 
 
 def filled(embedding: np.ndarray, n_objects: int) -> np.ndarray:
     """Return the map with rows of NaN for objects it does not have."""
-    missing = n_objects - len(embedding)
-    return embedding if missing <= 0 else np.pad(embedding, ((0, missing), (0, 0)), constant_values=np.nan)
+    missing = max(n_objects - len(embedding), 0)
+    return np.pad(embedding, ((0, missing), (0, 0)), constant_values=np.nan)
 
 
 def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons:
@@ -300,7 +302,8 @@ def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons
     """
     if labels is None:
         return comparisons if comparisons.labels is None else _by_number(comparisons)
-    if comparisons.labels is None and not named and not np.array_equal(labels, np.arange(len(labels)).astype(str)):
+    are_numbers = np.array_equal(labels, np.arange(len(labels)).astype(str))
+    if comparisons.labels is None and not named and not are_numbers:
         number = next(filter(is_whole, map(str, labels)), None)
         if number is None:
             return comparisons

@@ -69,7 +69,8 @@ class _Problem:
     def __init__(self, comparisons: Comparisons, units: Coded, loss: Loss, n_jobs: int | None):
         self.index = frozen(comparisons.index)
         kernels.check_inside(self.index, comparisons.n_objects)
-        self.given, self.people = comparisons.weights, units if comparisons.people is None else comparisons.people
+        self.given = comparisons.weights
+        self.people = units if comparisons.people is None else comparisons.people
         self.shares = shares_of_answers(comparisons)
         self.scale = frozen(np.empty(0) if comparisons.weights is None else comparisons.weights)
         self.person = frozen(np.ascontiguousarray(units.codes, dtype=np.int32))
@@ -115,7 +116,8 @@ class _Problem:
         n_places, free = X.size, spread > 0.0
 
         def parts(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return z[:n_places].reshape(X.shape), z[n_places:].reshape(W.shape) if free else np.ones_like(W)
+            weights = z[n_places:].reshape(W.shape) if free else np.ones_like(W)
+            return z[:n_places].reshape(X.shape), weights
 
         def value(z: np.ndarray) -> tuple[float, np.ndarray]:
             at, weights = parts(z)
@@ -246,15 +248,15 @@ class IndividualEmbedding(BaseEstimator):
         start = np.ascontiguousarray(np.nan_to_num(self.group_.embedding_))
         if self.reliability:
             self.group_.set_params(reliability=True, init=start, n_init=1)
-            by_unit = Answers(data.kind, len(data), units)
-            self.group_.fit(data if data.people is not None else data.replaced(answers=by_unit, answer=None))
+            by_unit = data.replaced(answers=Answers(data.kind, len(data), units), answer=None)
+            self.group_.fit(by_unit if data.people is None else data)
         problem = _Problem(data, units, loss, self.n_jobs)
         ones = np.ones((len(units.names), self.n_components))
         start = start @ _axes_of_people(data, units, loss, start)
         # L-BFGS-B calls BLAS for matrices of a few rows, where its threads take many times as long as one.
         with threadpool_limits(1, user_api="blas"):
             self.choice_ = self._compare_spreads(data, units, loss, start, rng) if given == "auto" else {}
-            self.spread_ = min(self.choice_, key=lambda spread: self.choice_[spread]) if self.choice_ else float(given)
+            self.spread_ = min(self.choice_, key=self.choice_.__getitem__) if self.choice_ else float(given)
             if self.spread_ > 0.0:
                 rounds = _ROUNDS if self.reliability else 0
                 plain = problem.solve(start, ones, self.spread_, _TOL)
@@ -348,7 +350,8 @@ class IndividualEmbedding(BaseEstimator):
             place = {str(name): at for at, name in enumerate(self.participants_.tolist())}
             known = [place.get(str(name), len(self.weights_)) for name in units.names.tolist()]
             who = np.array(known)[units.codes]
-        X, W = filled(self.embedding_, data.n_objects), np.vstack([self.weights_, np.ones(self.embedding_.shape[1])])
+        X = filled(self.embedding_, data.n_objects)
+        W = np.vstack([self.weights_, np.ones(X.shape[1])])
         problem = _Problem(data, Coded(who, self.participants_), self.loss_, self.n_jobs)
         return *problem.distances(X, W), data.weights
 

@@ -80,7 +80,9 @@ FRACTIONS = ("first", "same_side", "repeats_alike", "catch_passed", "agreement",
 
 def shown_cells(table: Mapping[str, Sequence[Any]], n_rows: int | None = None) -> dict[str, list[str]]:
     """Cells of a table of people, rounded for reading, of the first `n_rows`; "" where something is not known."""
-    left_out = {"guesses_low", "guesses_high", *([] if any(table["repeats"]) else ["repeats", "repeats_alike"])}
+    left_out = {"guesses_low", "guesses_high"}
+    if not any(table["repeats"]):
+        left_out |= {"repeats", "repeats_alike"}
     cells = {
         name: [_cell(name, value) for value in values[:n_rows]]
         for name, values in table.items()
@@ -206,10 +208,11 @@ def _leans_to_others(
 
     def compare(number: int) -> None:
         held = np.flatnonzero(fold == number)
-        model = clone(base).set_params(random_state=seeds[number]).fit(data[np.flatnonzero(fold != number)])
+        model = clone(base).set_params(random_state=seeds[number]).fit(data[fold != number])
         near, far = comparison_distances(model.embedding_, data[held])
         known = np.isfinite(near + far)
-        size = float((near + far)[known].mean()) if known.any() else 1.0  # maps of different folds differ in size
+        # Maps of different folds differ in size.
+        size = float((near + far)[known].mean()) if known.any() else 1.0
         near, far = near / size, far / size
         # Three features of about unit size, which change sign with the answer.
         ratio = np.clip(log_ratio(model.embedding_, data[held]), -10.0, 10.0)
@@ -307,7 +310,8 @@ def _attention_checks(data: Comparisons, people: Coded) -> dict[str, np.ndarray]
     who = answers.participant.each()
     asked = answers.is_check() & (answers.correct >= 0) & np.isin(who, people.names)
     own, right = np.searchsorted(people.names, who[asked]), answers.correct[asked] == 1
-    n_asked, n_right = (np.bincount(own, weights=which, minlength=len(people.names)) for which in (None, right))
+    n_asked = np.bincount(own, minlength=len(people.names))
+    n_right = np.bincount(own, weights=right, minlength=len(people.names))
     return {"catch": n_asked, "catch_passed": _ratio(n_right, n_asked)}
 
 

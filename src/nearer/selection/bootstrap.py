@@ -176,7 +176,8 @@ def bootstrap(
         drawn = data[weights > 0].replaced(weights=weights[weights > 0])
         X = fit_best(base, drawn, starts, fresh, own).embedding_
         score = comparison_accuracy(X, data[left_out]) if left_out.any() else math.nan
-        return procrustes_align(X, full.embedding_), score, (weights, left_out) if number < _N_JUDGES else None
+        kept = (weights, left_out) if number < _N_JUDGES else None
+        return procrustes_align(X, full.embedding_), score, kept
 
     maps, scores, drawn = zip(*quiet_map(run, n_jobs, range(n_resamples), rng.spawn(n_resamples)))
     samples = np.array(maps)
@@ -226,7 +227,8 @@ def likely_map(
         return log_odds(loss, *comparison_distances(Y, data[unseen])), own[unseen]
 
     # On training answers the law would be overconfident.
-    odds, counts = map(np.concatenate, zip(*quiet_map(held_out, n_jobs, resamples, rng.spawn(len(resamples)))))
+    judged = quiet_map(held_out, n_jobs, resamples, rng.spawn(len(resamples)))
+    odds, counts = map(np.concatenate, zip(*judged))
     law = fit_answer_law(odds, counts)
     return X, law.probability(log_odds(loss, *comparison_distances(X, comparisons)))
 
@@ -246,7 +248,8 @@ def _widened(
         np.einsum("ni,nij,nj->n", error, np.linalg.pinv(about, hermitian=True), error)
         for error, about in zip(errors, covariance[known] + _outer(_of_the_others(errors)))
     ]
-    regions = _times(np.sqrt(np.maximum(np.array(apart), 0.0)), math.sqrt(chi2.ppf(_LEVEL, embedding.shape[1])))
+    expected = math.sqrt(chi2.ppf(_LEVEL, embedding.shape[1]))
+    regions = _times(np.sqrt(np.maximum(apart, 0.0)), expected)
     return intervals, (covariance + _outer(procrustes_align(likely, embedding) - embedding)) * regions**2
 
 

@@ -220,9 +220,9 @@ def _simulated_laws(
     error = math.sqrt(max(accuracy * (1.0 - accuracy), 1e-6) / n_held_out + luck)
     now = np.maximum.accumulate(present.mean(axis=1))
     wanted = accuracy + error * np.array([-1.0, 0.0, 1.0])
-    low, middle, high = curves(np.exp(np.interp(wanted, now, np.log(_SHARPER))).tolist(), _AHEAD).mean(axis=1)
-    at = _AHEAD.index(1.0)
-    low, middle, high = (found - found[at] for found in (low, middle, high))  # gains over the present accuracy
+    sharper = np.exp(np.interp(wanted, now, np.log(_SHARPER)))
+    ahead = curves(sharper.tolist(), _AHEAD).mean(axis=1)
+    low, middle, high = ahead - ahead[:, [_AHEAD.index(1.0)]]  # gains over the present accuracy
     sizes = n * np.array(_AHEAD)
     laws = []
     for level, gain in rng.normal(size=(_N_LAWS, 2)).tolist():
