@@ -30,7 +30,8 @@ from nearer.metrics import (
     principal_axes,
     worst_comparisons,
 )
-from nearer.metrics.comparison import check_points, filled, on_labels, require_model
+from nearer.metrics.comparison import filled, on_labels, require_model
+from nearer.metrics.procrustes import check_map
 from nearer.model_file import save_model
 from nearer.notebook import data_frame
 from nearer.placement import Placement, extended, place_objects
@@ -185,10 +186,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         source = source_of(X, y, sample_weight, self.n_objects, client, saved)
         held = source.comparisons if isinstance(source, MemorySource) else None
         if self.reliability and (held is None or held.people is None):
-            raise ValueError(
-                "reliability: who gave the answers is not known; give comparisons in memory, such as "
-                "nearer.read_comparisons(path).comparisons, with participants, and no client"
-            )
+            what = "comparisons in memory, with participants, and no client"
+            raise ValueError(f"reliability: who gave the answers is not known; give {what}")
         spent = TimeSpent()
         d = self._dimension(source, saved)
         n_init = 1 if given_start else int(self.n_init)
@@ -275,9 +274,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         **parameters : Any
             Other parameters of the estimator.
         """
-        embedding = check_points(X, "X").copy()
-        if np.isinf(embedding).any():
-            raise ValueError("X: got infinite numbers, expected finite ones, or NaN for objects without a position")
+        embedding = check_map(X, "X").copy()
         _, names = check_objects(len(embedding), labels)
         if loss is not None:
             parameters["loss"] = loss
@@ -414,10 +411,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if checkpoint is not None and checkpoint.found:
             return int(checkpoint.about["n_components"])
         if source.comparisons is None:
-            raise ValueError(
-                "n_components: got 'auto', which needs the comparisons in memory; give a number, such as a fit to a "
-                "part of them finds"
-            )
+            raise ValueError("n_components: got 'auto', which needs the comparisons in memory; give a number")
         return choose_components(source.comparisons, as_generator(self.random_state))
 
     def _solve(
@@ -539,10 +533,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     def _require_comparisons(self, what: str, otherwise: str) -> None:
         if not hasattr(self, "comparisons_"):
-            raise ValueError(
-                f"{what}: the map is here without its comparisons (they were not saved with it, or stayed in a "
-                f"file or on a cluster), so {otherwise}"
-            )
+            where = "not saved with it, or in a file or on a cluster"
+            raise ValueError(f"{what}: the map is here without its comparisons ({where}), so {otherwise}")
 
 
 def set_map(estimator: OrdinalEmbedding, embedding: np.ndarray, labels: np.ndarray | None, loss: Loss | None) -> None:

@@ -101,8 +101,8 @@ def _encode_estimator(
 ) -> dict[str, Any]:
     """Parameters and scalar results as JSON; arrays are added to `arrays`."""
     result = estimator.result_
-    found = {"embedding": estimator.embedding_, "result_embedding": result.embedding, "labels": estimator.labels_}
-    _put(arrays, "", found)
+    _put(arrays, "", {"embedding": estimator.embedding_, "result_embedding": result.embedding})
+    _put(arrays, "", {"labels": estimator.labels_})
     for name, column in result.history.to_dict().items():
         arrays[f"history_{name}"] = np.array(column, dtype="<f8")  # NaN for None
     about: dict[str, Any] = {

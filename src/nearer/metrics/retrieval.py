@@ -114,7 +114,8 @@ def retrieval_scores(
         nearest = np.argsort(distances, axis=1, kind="stable")[:, :depth]
         relevant = codes[nearest] == query_codes[rows, None]
         found = np.cumsum(relevant, axis=1)
-        gain = np.cumsum(found / np.arange(1, depth + 1) * relevant, axis=1) / np.maximum(n_relevant[rows, None], 1)
+        gain = np.cumsum(found / np.arange(1, depth + 1) * relevant, axis=1)
+        gain /= np.maximum(n_relevant[rows, None], 1)
         hits[rows], average[rows] = found[:, listed - 1], gain[:, listed - 1]
     average[~answerable] = np.nan
     if not answerable.all():

@@ -92,8 +92,8 @@ def _scores(data: Comparisons, X: np.ndarray, loss: Loss, reliability: bool) -> 
     upper = np.triu_indices(X.shape[1])
     factor = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
     opposite = data.flipped(np.ones(len(data), dtype=bool))
-    scores = [metric_scores(one.quadruplets(), loss, X)[:, upper[0], upper[1]] for one in (data, opposite)]
-    both = np.stack(scores) * factor
+    scores = [metric_scores(one.quadruplets(), loss, X) for one in (data, opposite)]
+    both = np.stack(scores)[:, :, upper[0], upper[1]] * factor
     both = np.where(np.isfinite(both[0]).all(axis=1)[:, None], both, 0.0)
     if reliability and data.people is not None:
         chance = np.nan_to_num(loss.probability(*comparison_distances(X, data)), nan=0.5)

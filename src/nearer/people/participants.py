@@ -59,7 +59,8 @@ class ParticipantTable:
 
     def table(self) -> dict[str, list[Any]]:
         """Columns by name, without those that are None."""
-        return {name: value.tolist() for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        columns = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        return {name: column.tolist() for name, column in columns.items()}
 
     def to_frame(self) -> Any:
         """The same as a pandas DataFrame, one row for each person."""

@@ -161,8 +161,8 @@ def cross_validate_dimensions(
         raise Interrupted(DimensionSelection(tried, *table)) from None
     evidence = None
     if several:
-        rows = np.concatenate(tested)
-        evidence = weigh(tried, np.concatenate(results, axis=1), units.codes[rows], take(data.weights, rows))
+        rows, ratios = np.concatenate(tested), np.concatenate(results, axis=1)
+        evidence = weigh(tried, ratios, units.codes[rows], take(data.weights, rows))
     n_answers = min(train.n_answers for train in trains)
     return conclude(tried, table, evidence, n_objects=int(data.seen.sum()), n_answers=n_answers)
 

@@ -252,7 +252,8 @@ def score_map(model: OrdinalEmbedding, comparisons: Any) -> dict[str, Any]:
         found["weights_are_votes"] = are_votes
     loss = getattr(model, "loss_", None)
     if loss is not None and loss.has_model:
-        found |= {"loss": loss.name, "log_loss": log_loss(filled(model.embedding_, data.n_objects), data, loss)}
+        embedding = filled(model.embedding_, data.n_objects)
+        found |= {"loss": loss.name, "log_loss": log_loss(embedding, data, loss)}
         found["calibration_error"] = calibrate(model, data).ece
     return found
 
