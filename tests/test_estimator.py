@@ -301,7 +301,7 @@ def test_worst_comparisons_are_of_the_fit_or_others(data, T):
     )
     assert est.worst_comparisons().n_comparisons == len(T)
     del est.comparisons_
-    with pytest.raises(ValueError, match="worst_comparisons: the map is here without its comparisons"):
+    with pytest.raises(ValueError, match="worst_comparisons: the map comes without its comparisons"):
         est.worst_comparisons()
 
 

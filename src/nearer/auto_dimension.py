@@ -37,7 +37,7 @@ _TOL = 1e-3
 def held_out_ratios(train: Comparisons, test: Comparisons, dims: Iterable[int], rng: np.random.Generator) -> np.ndarray:
     """The `log_ratio` of `test` on softplus maps of `train`, (len(dims), len(test)), by ascending dimension."""
     seen = np.flatnonzero(train.seen)
-    compact = train if len(seen) == train.n_objects else renumbered(train, seen)
+    compact = renumbered(train, seen)
     ratios: list[np.ndarray] = []
     falling = sorted(dims, reverse=True)
     X = rng.normal(size=(len(seen), falling[0]))

@@ -534,7 +534,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def _require_comparisons(self, what: str, otherwise: str) -> None:
         if not hasattr(self, "comparisons_"):
             where = "not saved with it, or in a file or on a cluster"
-            raise ValueError(f"{what}: the map is here without its comparisons ({where}), so {otherwise}")
+            raise ValueError(f"{what}: the map comes without its comparisons ({where}), so {otherwise}")
 
 
 def set_map(estimator: OrdinalEmbedding, embedding: np.ndarray, labels: np.ndarray | None, loss: Loss | None) -> None:

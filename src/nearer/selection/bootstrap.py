@@ -236,7 +236,7 @@ def likely_map(
 def _widened(
     embedding: np.ndarray, samples: np.ndarray, likely: np.ndarray, fits: np.ndarray, asked: Comparisons
 ) -> tuple[float, np.ndarray]:
-    """The factor by which intervals are too narrow for simulated fits, and covariances with the bias, widened so."""
+    """Factor by which intervals about simulated fits are too narrow, and covariances that include the bias, widened."""
     off = _off(likely, fits, asked)
     variance = _log_ratios(samples, asked).var(axis=0, ddof=1)
     away = np.abs(off) / np.ma.sqrt(variance + _of_the_others(off) ** 2)
@@ -278,7 +278,7 @@ def _times(away: np.ndarray, expected: float) -> float:
 
 
 def _draws(data: Comparisons, by: str) -> Callable[[np.random.Generator], Resample]:
-    """Draw answers with all their rows, or participants; left out are questions, or participants, that none drew."""
+    """Draw answers or participants; left out are questions of which no answer was drawn, or the other participants."""
     own, votes = np.ones(len(data)) if data.weights is None else data.weights, None
     if by == "comparison":
         (first, unit), together = first_rows(data), question_of_rows(data)
