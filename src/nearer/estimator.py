@@ -23,15 +23,9 @@ from nearer.data.validate import check_objects
 from nearer.io.coerce import as_comparisons, is_named
 from nearer.lapse_rates import Reliability, weigh_answers
 from nearer.losses import Loss, loss_with
-from nearer.metrics import (
-    WorstComparisons,
-    comparison_accuracy,
-    comparison_distances,
-    principal_axes,
-    worst_comparisons,
-)
+from nearer.metrics import WorstComparisons, comparison_accuracy, comparison_distances, worst_comparisons
 from nearer.metrics.comparison import filled, on_labels, require_model
-from nearer.metrics.procrustes import check_map
+from nearer.metrics.procrustes import check_map, principal_axes
 from nearer.model_file import save_model
 from nearer.notebook import data_frame
 from nearer.placement import Placement, extended, place_objects
@@ -45,8 +39,8 @@ __all__ = ["OrdinalEmbedding"]
 
 _MOST_ROUNDS = 15  # EM steps that estimate lapse rates
 
+# Makes a starting point of a shape (n_objects, n_components).
 Start = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
-"""Makes a starting point of a given shape (n_objects, n_components)."""
 
 
 @dataclass(eq=False, repr=False)
@@ -548,8 +542,11 @@ def set_map(estimator: OrdinalEmbedding, embedding: np.ndarray, labels: np.ndarr
 
 def set_result(estimator: OrdinalEmbedding, result: Result, n_columns: int) -> None:
     """Set the attributes that follow from what the solver returned."""
-    estimator.result_, estimator.n_iter_, estimator.history_ = result, result.n_iter, result.history
-    estimator.objective_, estimator.n_features_in_ = result.objective, n_columns
+    estimator.result_ = result
+    estimator.n_iter_ = result.n_iter
+    estimator.history_ = result.history
+    estimator.objective_ = result.objective
+    estimator.n_features_in_ = n_columns
 
 
 def _joined(earlier: Comparisons, further: Comparisons) -> Comparisons:

@@ -44,8 +44,10 @@ class MemorySource(Source):
     """Comparisons in memory."""
 
     def __init__(self, comparisons: Comparisons):
-        self.comparisons, self.seen, self.labels = comparisons, comparisons.seen, comparisons.labels
-        self.rows, self.n_columns = np.flatnonzero(comparisons.seen), comparisons.index.shape[1]
+        self.comparisons = comparisons
+        self.seen, self.labels = comparisons.seen, comparisons.labels
+        self.rows = np.flatnonzero(comparisons.seen)
+        self.n_columns = comparisons.index.shape[1]
 
     @contextlib.contextmanager
     def objective(self, loss: Loss, n_components: int, n_jobs: int | None, n_starts: int) -> Iterator[Any]:

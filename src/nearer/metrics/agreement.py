@@ -56,7 +56,8 @@ def agreement_with_others(
     # b / (a + b). An answer of several rows counts by the mean of its rows, which can only make the p-value larger.
     if comparisons.people is None:
         return None
-    people, person, votes = comparisons.people.names, comparisons.people.codes, comparisons.votes
+    people, person = comparisons.people.names, comparisons.people.codes
+    votes = comparisons.votes
     first, answer = first_rows(comparisons)
     # The participant's own answers to the question do not count among the others'.
     _, cell = splits.group([member, person], max(int(member.max()), len(people)) + 1)
@@ -78,8 +79,10 @@ def agreement_with_others(
     n_agree = of_each(mean(np.where(same == opposite, 0.5, same > opposite), shared))
     # In the majority, one meets a majority of the others, or a tie if it was by one answer; else never.
     n_expected = of_each(mean((least < most) * most / total * np.where(most - 1 > least, 1.0, 0.5), shared))
-    n_minority, chance = of_each(mean(same + 1 < opposite, divided)), mean(least / total, divided)
-    p_value, by_person = np.ones(len(people)), np.argsort(person[first], kind="stable")
+    n_minority = of_each(mean(same + 1 < opposite, divided))
+    chance = mean(least / total, divided)
+    p_value = np.ones(len(people))
+    by_person = np.argsort(person[first], kind="stable")
     starts = np.searchsorted(person[first][by_person], np.arange(len(people) + 1))
     for i in np.flatnonzero(n_minority >= 1).tolist():
         mine = by_person[starts[i] : starts[i + 1]]
