@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,7 @@ from nearer.datasets import make_comparisons, make_points
 from nearer.io import FileFormatError
 from nearer.losses import CKLLoss, TSTELoss
 from nearer.metrics import principal_axes, worst_comparisons
-from nearer.solvers import LBFGS, SBB, SGD, SVRG, Convex, solver_names
+from nearer.solvers import LBFGS, SBB, SGD, SVRG
 from nearer.warning_types import UnplacedObjectsWarning, UnseenObjectsWarning
 
 LOSSES = oracles.LOSSES
@@ -48,33 +47,12 @@ def test_finds_the_map(data, loss):
     assert est.score(data.test) > floor
     assert est.embedding_.shape == (20, 2)
     assert est.embedding_.dtype == np.float64
-    np.testing.assert_allclose(est.embedding_.mean(axis=0), 0, atol=1e-12)
-
-
-def test_the_map_lies_on_its_principal_axes(data):
-    est = OrdinalEmbedding(2, random_state=0).fit(data.train)
-    np.testing.assert_array_equal(est.embedding_, principal_axes(est.result_.embedding))
-    # Nothing that the map says has changed by it.
-    turned_back = OrdinalEmbedding.from_embedding(est.result_.embedding)
-    np.testing.assert_array_equal(turned_back.predict(data.test), est.predict(data.test))
-
-
-@pytest.mark.filterwarnings("ignore::nearer.warning_types.ConvergenceWarning")  # svrg-bb
-@pytest.mark.parametrize("solver", [name for name in solver_names() if name != "convex"])
-@pytest.mark.parametrize("loss", LOSSES)
-def test_every_loss_with_every_solver(data, loss, solver):
-    est = OrdinalEmbedding(2, loss=loss, solver=solver, random_state=1, n_init=2).fit(data.train)
-    assert np.isfinite(est.embedding_).all()
-    if solver != "svrg-bb":  # unstable by nature: it may end anywhere
-        assert est.score(data.train) > 0.8
     assert est.objective_ == est.result_.objective
     assert est.n_iter_ == est.result_.n_iter == est.history_[-1].epoch
-
-
-@pytest.mark.parametrize("loss", ["hinge", "ste", "ckl"])
-def test_convex_solver(data, loss):
-    est = OrdinalEmbedding(2, loss=loss, solver=Convex(max_epochs=200), random_state=0).fit(data.train)
-    assert est.score(data.test) > 0.8
+    np.testing.assert_array_equal(est.embedding_, principal_axes(est.result_.embedding))
+    again = pickle.loads(pickle.dumps(est))
+    np.testing.assert_array_equal(again.predict(data.test), est.predict(data.test))
+    assert again.history_.to_dict() == est.history_.to_dict()
 
 
 @pytest.mark.parametrize(
@@ -95,25 +73,6 @@ def test_shortcuts_are_the_general_estimator(T, short, loss):
     general = OrdinalEmbedding(2, loss=loss, random_state=3).fit(T)
     assert short.loss_ == general.loss_
     assert short.embedding_.tobytes() == general.embedding_.tobytes()
-
-
-def test_parameters_of_a_loss_have_the_same_default_everywhere():
-    assert CKL().delta == CKLLoss().delta
-    assert TSTE().alpha is TSTELoss().alpha
-    shared = OrdinalEmbedding().get_params()
-    for cls in (GNMDS, CKL, STE, TSTE, SOE):
-        own = cls().get_params()
-        assert {name: own.get(name) for name in shared if name not in ("loss", "loss_params")}.items() <= shared.items()
-
-
-def test_quadruplets(data):
-    rng = np.random.default_rng(0)
-    Q = np.array([rng.permutation(20)[:4] for _ in range(1500)])
-    near, far = oracles.squared_distances(data.points, Q)
-    Q[near > far] = Q[near > far][:, [2, 3, 0, 1]]
-    est = OrdinalEmbedding(2, loss="ste", random_state=0, n_init=3).fit(Q[:1200])
-    assert est.score(Q[1200:]) > 0.9
-    assert est.n_features_in_ == 4
 
 
 def test_predictions_follow_the_distances(data):
@@ -312,6 +271,7 @@ def test_parameters_of_a_solver_by_name_make_it_an_instance(T):
     copy = clone(est)
     assert copy.solver == est.solver
     assert copy.solver is not est.solver
+    assert copy.fit(T).embedding_.tobytes() == est.embedding_.tobytes()
 
 
 @pytest.mark.parametrize("labelled", [False, True])
@@ -341,7 +301,7 @@ def test_worst_comparisons_are_of_the_fit_or_others(data, T):
     )
     assert est.worst_comparisons().n_comparisons == len(T)
     del est.comparisons_
-    with pytest.raises(ValueError, match="worst_comparisons: the map is here without its comparisons"):
+    with pytest.raises(ValueError, match="worst_comparisons: the map comes without its comparisons"):
         est.worst_comparisons()
 
 
@@ -365,6 +325,9 @@ def test_a_known_map_makes_an_estimator(data):
     assert est.score(table) == est.score(data.test) == 1.0
     np.testing.assert_array_equal(est.predict_proba(data.test)[:, 1] > 0.5, True)
     assert est.place({"anchor": ["new"], "near": ["o01"], "far": ["o02"]}).labels.tolist() == ["new"]
+    found = est.comparisons_on_map({"anchor": ["o01", "new"], "near": ["o02", "o00"], "far": ["o00", "o01"]})
+    assert found.index.tolist() == [[1, 2, 0], [20, 0, 1]]
+    assert found.labels.tolist() == [*names, "new"]
     assert clone(est).get_params() == OrdinalEmbedding(2, loss="ste").get_params()
     unknown = OrdinalEmbedding.from_embedding(data.points)
     assert unknown.score(data.test) == 1.0
@@ -372,33 +335,8 @@ def test_a_known_map_makes_an_estimator(data):
         with pytest.raises(ValueError, match="the loss of the map is not known"):
             call([[20, 0, 1]])
     for wrong in ({"X": np.zeros(3)}, {"X": [[np.inf, 0.0]]}, {"X": np.zeros((3, 2)), "labels": ["a"]}):
-        with pytest.raises(ValueError, match=r"(X|labels): got"):
+        with pytest.raises(ValueError, match=r"(X|labels): "):
             OrdinalEmbedding.from_embedding(**wrong)
-
-
-def test_comparisons_are_numbered_as_on_the_map(data):
-    est = OrdinalEmbedding.from_embedding(data.points[:3], ["c", "a", "b"])
-    found = est.comparisons_on_map({"anchor": ["a", "d"], "near": ["b", "c"], "far": ["c", "a"]})
-    assert found.index.tolist() == [[1, 2, 0], [3, 0, 1]]
-    assert found.labels.tolist() == ["c", "a", "b", "d"]
-
-
-def test_clones_have_the_parameters_and_not_the_map(T):
-    solver = SVRG(step=SBB(0.01), max_epochs=3)
-    est = OrdinalEmbedding(3, loss="tste", loss_params={"alpha": 2.0}, solver=solver, n_init=2, random_state=0).fit(T)
-    assert est.loss_ == TSTELoss(alpha=2.0)
-    copy = clone(est)
-    assert not hasattr(copy, "embedding_")
-    assert copy.fit(T).embedding_.tobytes() == est.embedding_.tobytes()
-
-
-@pytest.mark.parametrize("solver", solver_names())
-def test_pickle(T, solver):
-    est = OrdinalEmbedding(2, loss="ste", solver=solver, random_state=0, max_seconds=1.0).fit(T)
-    again = pickle.loads(pickle.dumps(est))
-    np.testing.assert_array_equal(again.embedding_, est.embedding_)
-    np.testing.assert_array_equal(again.predict_proba(T), est.predict_proba(T))
-    assert again.history_.to_dict() == est.history_.to_dict()
 
 
 def test_fitting_leaves_the_data_alone(T, tmp_path):
@@ -425,18 +363,13 @@ def test_callbacks_and_time_limits_stop_the_fit(T):
 
 @pytest.mark.parametrize("n_init", [1, 2])
 def test_verbose_shows_objective_and_error(T, capsys, n_init):
+    OrdinalEmbedding(2, random_state=0).fit(T)
+    assert capsys.readouterr() == ("", "")
     OrdinalEmbedding(2, solver=LBFGS(max_epochs=3), n_init=n_init, verbose=2, random_state=0).fit(T)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 4 * n_init
     assert all("objective" in line and "error" in line for line in lines)
     assert any(line.startswith("nearer: start 2 of 2: epoch") for line in lines) == (n_init == 2)
-
-
-def test_quiet_by_default(T, capsys):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        OrdinalEmbedding(2, random_state=0).fit(T)
-    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -457,7 +390,3 @@ def test_quiet_by_default(T, capsys):
 def test_bad_parameters_are_refused(T, params, message):
     with pytest.raises(ValueError, match=message):
         OrdinalEmbedding(**params).fit(T)
-
-
-def test_a_single_comparison_is_enough():
-    assert OrdinalEmbedding(2, random_state=0).fit([[0, 1, 2]]).score([[0, 1, 2]]) == 1.0

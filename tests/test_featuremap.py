@@ -63,7 +63,6 @@ def test_it_takes_a_fitted_map_and_leaves_out_objects_without_a_place():
     estimator.embedding_[4] = np.nan
     with pytest.warns(UnplacedObjectsWarning, match="1 of 20"):
         fitted = FeatureMap().fit(F, estimator)
-    assert fitted.objects_.tolist() == [k for k in range(20) if k != 4]
     np.testing.assert_array_equal(
         fitted.predict(F), FeatureMap().fit(np.delete(F, 4, axis=0), np.delete(Y, 4, axis=0)).predict(F)
     )

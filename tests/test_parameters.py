@@ -67,7 +67,6 @@ def test_numbers_and_truths_of_numpy_are_taken():
     )
     assert rules.min_answers == 3
     assert rules == ExclusionRules(3, 0.5, 0.9, better_than_chance=True)
-    assert ExclusionRules(better_than_chance=np.False_).better_than_chance is False
     assert nearest_neighbours(X, np.int32(2))[0].shape == (6, 2)
     assert make_points(np.int64(3), np.int8(2), scale=np.float32(1)).shape == (3, 2)
     np.testing.assert_allclose(procrustes_align(X, X, scaling=np.True_), X)

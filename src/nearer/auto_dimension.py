@@ -35,7 +35,7 @@ _TOL = 1e-3  # of softplus maps
 def held_out_ratios(train: Comparisons, test: Comparisons, dims: Iterable[int], rng: np.random.Generator) -> np.ndarray:
     """The `log_ratio` of `test` on softplus maps of `train`, (len(dims), len(test)), by ascending dimension."""
     seen = np.flatnonzero(train.seen)
-    compact = train if len(seen) == train.n_objects else renumbered(train, seen)
+    compact = renumbered(train, seen)
     ratios: list[np.ndarray] = []
     falling = sorted(dims, reverse=True)
     X = rng.normal(size=(len(seen), falling[0]))
@@ -63,24 +63,14 @@ class Evidence:
     chosen: int
     better: np.ndarray  # (m, m), gain of log-likelihood of dims[column] over dims[row], in standard errors
 
-    @property
-    def place(self) -> int:
-        """Position of the chosen dimension in `dims`."""
-        return int(np.flatnonzero(self.dims == self.chosen)[0])
-
-    @property
-    def by_larger(self) -> float:
-        """Standard errors by which the best larger dimension beats the chosen one; minus infinity if none is larger."""
-        return float(max(self.better[self.place, self.place + 1 :], default=-np.inf))
-
 
 def weigh(dims: np.ndarray, ratios: np.ndarray, units: np.ndarray, weights: np.ndarray | None = None) -> Evidence:
     """Weigh held-out answers by the `ratios` (m, N) from `held_out_ratios`.
 
     Answers with the same entry in `units` (N,), a question or a person, are not independent.
     """
-    laws = [fit_answer_law(ratio, weights) for ratio in ratios]
-    lost = np.array([-np.log(np.maximum(law.probability(ratio), 1e-12)) for law, ratio in zip(laws, ratios)])
+    chances = np.array([fit_answer_law(ratio, weights).probability(ratio) for ratio in ratios])
+    lost = -np.log(np.maximum(chances, 1e-12))
     lost = lost if weights is None else lost * weights
     _, unit = np.unique(units, return_inverse=True)
     of_unit = [np.bincount(unit, weights=row) for row in lost]
@@ -118,7 +108,7 @@ def choose_components(comparisons: Comparisons, rng: np.random.Generator) -> int
             )
         ratios = [held_out_ratios(data[part != k], data[tested], dims, rng) for k, tested in enumerate(parts)]
         tested = np.concatenate(parts)
-        chosen = weigh(dims, np.concatenate(ratios, axis=1), question[tested], take(data.weights, tested)).chosen
-        if chosen < most or most >= min(_LAST_LOOK, n_objects - 1):
-            return chosen
+        found = weigh(dims, np.concatenate(ratios, axis=1), question[tested], take(data.weights, tested))
+        if found.chosen < most or most >= min(_LAST_LOOK, n_objects - 1):
+            return found.chosen
         most = min(2 * most, _LAST_LOOK, n_objects - 1)

@@ -19,37 +19,28 @@ from sklearn.utils.validation import check_is_fitted
 from nearer.auto_dimension import choose_components
 from nearer.data import Comparisons, as_generator, check_bool, check_integer, check_numbers
 from nearer.data.splits import shares_of_answers
-from nearer.lapse_rates import MAP_ROUNDS, Reliability, alternate
+from nearer.data.validate import check_objects
+from nearer.io.coerce import as_comparisons, is_named
+from nearer.lapse_rates import Reliability, weigh_answers
 from nearer.losses import Loss, loss_with
-from nearer.metrics import (
-    WorstComparisons,
-    comparison_accuracy,
-    comparison_distances,
-    principal_axes,
-    worst_comparisons,
-)
-from nearer.metrics.comparison import comparisons_on_map, filled
+from nearer.metrics import WorstComparisons, comparison_accuracy, comparison_distances, worst_comparisons
+from nearer.metrics.comparison import filled, on_labels, require_model
+from nearer.metrics.procrustes import check_map, principal_axes
 from nearer.model_file import save_model
 from nearer.notebook import data_frame
 from nearer.placement import Placement, extended, place_objects
-from nearer.registry import WITH_MODEL
 from nearer.solvers import Callback, Result, Solver, get_solver
 from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.multistart import TimeSpent, best_of_starts, is_over, keeping_start
 from nearer.sources import MemorySource, Source, source_of
-from nearer.warning_types import ConvergenceWarning, UnplacedObjectsWarning, UnseenObjectsWarning
+from nearer.warning_types import ConvergenceWarning, InputWarning, UnplacedObjectsWarning, UnseenObjectsWarning
 
 __all__ = ["OrdinalEmbedding"]
 
+_MOST_ROUNDS = 15  # EM steps that estimate lapse rates
+
+# Makes a starting point of a shape (n_objects, n_components).
 Start = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
-"""Makes a starting point of a given shape (n_objects, n_components)."""
-
-
-def _has_model(estimator: OrdinalEmbedding) -> bool:
-    loss = loss_with(estimator.loss, estimator.loss_params)
-    if not loss.has_model:
-        raise AttributeError(f"predict_proba: loss {loss.name!r} is not a probability model; use one of: {WITH_MODEL}")
-    return True
 
 
 @dataclass(eq=False, repr=False)
@@ -69,8 +60,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         "auto", "svrg-sbb", "svrg-bb", "svrg", "sgd", "gd", "lbfgs", "convex", or an instance with its own parameters,
         which ``set_params`` and searches reach as ``solver__max_epochs`` and the like.
     n_init : int, default 1
-        Number of random starts, run in parallel; the one with the lowest objective is kept (the lowest held-out error,
-        if the solver holds out comparisons).
+        Number of random starts, run in parallel; the best is kept, by its objective or, if the solver holds out
+        comparisons, by its held-out error.
     init : "random" or array-like of float, shape (n_objects, n_components), default "random"
         Starting point. An array is used as it is, once.
     n_objects : int, optional
@@ -94,8 +85,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     Attributes
     ----------
     embedding_ : ndarray of float64, shape (n_objects, n_components)
-        The map, centred and turned to its principal axes: the first has the most spread, and the farthest object on
-        each axis is on its positive side. Objects that occur in no comparison are NaN.
+        The map, on its principal axes, see `nearer.metrics.principal_axes`; NaN for objects in no comparison.
     labels_ : ndarray of str, shape (n_objects,), or None
     objective_ : float
         Weighted mean loss of the comparisons.
@@ -104,8 +94,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     n_components_, n_objects_, n_iter_, n_features_in_ : int
         Dimensions, objects, epochs done, and columns of the comparisons (3 or 4).
     comparisons_ : Comparisons
-        The comparisons that the map was fitted to; after `partial_fit` equal ones are merged and participants dropped.
-        Not set if the comparisons stayed in a file or on a cluster.
+        What the map was fitted to; after `partial_fit` merged and without participants. Not set if the comparisons
+        stayed in a file or on a cluster.
     n_comparisons_at_start_ : int
         Comparisons at the last random start.
     history_ : History
@@ -134,7 +124,6 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     comparisons_: Comparisons = field(init=False)
     reliability_: Reliability | None = field(init=False)
-    feature_map_: Any = field(init=False)  # of a model loaded with one
 
     def set_params(self, **params: Any) -> OrdinalEmbedding:
         """Change parameters by name, those of the solver as ``solver__max_epochs`` and the like.
@@ -179,29 +168,25 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         resume : bool, default False
             Go on from `checkpoint` if that file exists; the end is the same, bit for bit, as without a break. It is
             refused if it is of other data or other parameters; `max_seconds`, `max_epochs` and `n_jobs` may change.
-
-        Returns
-        -------
-        self
         """
         solver = self._checked_solver()
         check_bool(resume, "resume")
         if resume and checkpoint is None:
             raise ValueError("resume: got True without checkpoint, expected the file to go on from in checkpoint")
         saved = None if checkpoint is None else Checkpoint(checkpoint, resume)
-        n_init = int(self.n_init) if isinstance(self.init, str) else 1
-        if not isinstance(self.init, str) or (self.warm_start and hasattr(self, "embedding_")):
+        given_start = not isinstance(self.init, str)
+        if given_start or (self.warm_start and hasattr(self, "embedding_")):
             solver = keeping_start(solver)
         source = source_of(X, y, sample_weight, self.n_objects, client, saved)
-        held = source.comparisons if source.in_memory else None
+        held = source.comparisons if isinstance(source, MemorySource) else None
         if self.reliability and (held is None or held.people is None):
-            raise ValueError(
-                "reliability: who gave the answers is not known; give comparisons in memory, such as "
-                "nearer.read_comparisons(path).comparisons, with participants, and no client"
-            )
+            what = "comparisons in memory, with participants, and no client"
+            raise ValueError(f"reliability: who gave the answers is not known; give {what}")
         spent = TimeSpent()
+        d = self._dimension(source, saved)
+        n_init = 1 if given_start else int(self.n_init)
         # As many starts as are asked for, once the objective has found that they fit into memory.
-        d, starts = self._dimension(source, saved), itertools.repeat(self._starting_point)
+        starts = itertools.repeat(self._starting_point)
         self.n_comparisons_at_start_ = self._solve(source, d, n_init, solver, starts, saved, spent)
         _warn_unseen(source)
         if self.reliability and held is not None:
@@ -211,20 +196,14 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OrdinalEmbedding:
         """Take in further comparisons, which may name new objects; without an earlier fit, the same as `fit`.
 
-        Earlier comparisons are not forgotten: they are kept in `comparisons_` (equal ones merged, without who answered)
-        and the map is solved again for all of them, starting from where it is, with new objects first placed as by
-        `place`. A map that began with few answers may be a poor local minimum, so once there are twice as many
-        comparisons as at the last random start, `n_init` new random starts compete with the present map.
+        The map is solved again for these and the earlier comparisons, which are kept in `comparisons_`. It starts from
+        where it is, with new objects first placed as by `place`. Once there are twice as many comparisons as at the
+        last random start, `n_init` new random starts compete with it: a map of few answers may be a local minimum.
 
         Parameters
         ----------
         X, y, sample_weight : Any
-            As in `fit`, in memory. If the map has labels, so must X: numbers in a table are then labels, those in an
-            array rows of the map. If it has none, numbers from `n_objects_` upwards are new objects.
-
-        Returns
-        -------
-        self
+            As in `fit`, in memory. New objects have labels if the map has labels, else numbers from `n_objects_` on.
         """
         if not hasattr(self, "embedding_"):
             return self.fit(X, y, sample_weight)
@@ -288,22 +267,15 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             The loss that the map was made with, which `predict_proba` and `place` need.
         **parameters : Any
             Other parameters of the estimator.
-
-        Returns
-        -------
-        OrdinalEmbedding
         """
-        embedding = np.array(X, dtype=np.float64)
-        if embedding.ndim != 2 or np.isinf(embedding).any():
-            raise ValueError(f"X: got shape {embedding.shape}, expected finite numbers (n_objects, n_components)")
-        names = None if labels is None else np.array(labels, dtype=str)
-        if names is not None and names.shape != embedding.shape[:1]:
-            raise ValueError(f"labels: got shape {names.shape}, expected one for each of {len(embedding):,} objects")
+        embedding = check_map(X, "X").copy()
+        _, names = check_objects(len(embedding), labels)
         if loss is not None:
             parameters["loss"] = loss
         estimator = cls(embedding.shape[1], **parameters)
-        known = None if loss is None else loss_with(loss, estimator.loss_params).resolve(embedding.shape[1])
-        set_map(estimator, embedding, names, known)
+        if loss is not None:
+            loss = loss_with(loss, estimator.loss_params).resolve(embedding.shape[1])
+        set_map(estimator, embedding, names, loss)
         return estimator
 
     # ---- the fitted map --------------------------------------------------------------------------------------------
@@ -311,7 +283,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def transform(self, X: Any = None) -> Any:
         """Return the map (n_objects, n_components), in the form chosen by `set_output`; X is ignored."""
         check_is_fitted(self, "embedding_")
-        form = getattr(self, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
+        chosen = getattr(self, "_sklearn_output_config", {}).get("transform")
+        form = chosen or get_config()["transform_output"]
         if form == "pandas":
             return self.to_frame()
         if form == "polars":
@@ -345,24 +318,22 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         near, far = comparison_distances(*self._placed(X, None, None, "False is predicted for them"))
         return near < far
 
-    @available_if(_has_model)
+    @available_if(lambda self: loss_with(self.loss, self.loss_params).has_model)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities (N, 2) of "far is nearer" and "near is nearer" under the model of the loss.
 
-        X is as in `fit`; 1/2, with a warning, for comparisons with an object without a position.
+        Only for losses that are probability models: ckl, ste and tste. X is as in `fit`; 1/2, with a warning, for
+        comparisons with an object without a position.
         """
         self._require_loss("predict_proba")
         near, far = comparison_distances(*self._placed(X, None, None, "their probability is given as 1/2"))
-        yes = np.full(near.shape, 0.5)
-        known = np.isfinite(near) & np.isfinite(far)
-        yes[known] = self.loss_.probability(near[known], far[known])
+        yes = np.nan_to_num(self.loss_.probability(near, far), nan=0.5)
         return np.column_stack([1.0 - yes, yes])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the (weighted) fraction of comparisons that the map satisfies; X, y and sample_weight are as in `fit`.
 
-        Numbers in an array are rows of the map, those in a table its labels, if it has some. Comparisons with an object
-        without a position count as not satisfied, with a warning.
+        Comparisons with an object without a position count as not satisfied, with a warning.
         """
         return comparison_accuracy(*self._placed(X, y, sample_weight, "they count as not satisfied"))
 
@@ -385,12 +356,10 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Parameters
         ----------
         X, y, sample_weight : Any
-            As in `fit`: comparisons of any number of new objects with known ones or with each other. With
-            labels if the map has labels; otherwise numbers from `n_objects_` on are new. Comparisons of known objects
-            alone are left out, and counted.
+            As in `fit`: comparisons of new objects with known ones or with each other. New objects have labels if
+            the map has labels, else numbers from `n_objects_` on. Comparisons of known objects alone are left out.
         n_init : int, default 8
-            Number of starting positions; the best is kept for each object, or for each group of new objects that are
-            compared with each other.
+            Number of starting positions; the best is kept for each group of new objects compared with each other.
         """
         self._require_loss("place")
         embedding, comparisons = self._placed(X, y, sample_weight)
@@ -422,10 +391,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         given = self.callbacks
         if given is not None and not (isinstance(given, Sequence) and all(map(callable, given))):
             raise ValueError(f"callbacks: got {given!r}, expected a list of functions")
-        if self.reliability and not loss.has_model:
-            raise ValueError(
-                f"reliability: loss {self.loss!r} is not a probability model, expected one of: {WITH_MODEL}"
-            )
+        if self.reliability:
+            require_model(loss, "reliability")
         solver = get_solver(self.solver)
         solver = solver if self.max_seconds is None else replace(solver, max_seconds=self.max_seconds)
         solver.check_parameters()
@@ -438,10 +405,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         if checkpoint is not None and checkpoint.found:
             return int(checkpoint.about["n_components"])
         if source.comparisons is None:
-            raise ValueError(
-                "n_components: got 'auto', which needs the comparisons in memory; give a number, such as a fit to a "
-                "part of them finds"
-            )
+            raise ValueError("n_components: got 'auto', which needs the comparisons in memory; give a number")
         return choose_components(source.comparisons, as_generator(self.random_state))
 
     def _solve(
@@ -462,7 +426,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             points = [start(rng, shape)[source.rows] for start, rng in zip(starts, generators)]
             if checkpoint is not None:
                 assert isinstance(solver, Solver)
-                seed, digest = self.random_state, hashlib.sha256(points[0].tobytes()).hexdigest()[:12]
+                seed = self.random_state
+                digest = hashlib.sha256(points[0].tobytes()).hexdigest()[:12]
                 others = {
                     "random_state": str(seed) if isinstance(seed, int | np.integer | None) else type(seed).__name__,
                     "init": "random" if isinstance(self.init, str) else f"an array ({digest})",
@@ -484,35 +449,30 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         embedding[source.seen] = principal_axes(result.embedding)
         set_map(self, embedding, source.labels, objective.loss)
         set_result(self, result, source.n_columns)
+        self.__dict__.pop("comparisons_", None)  # of an earlier fit
         if source.comparisons is not None:
             self.comparisons_ = source.comparisons
-        elif hasattr(self, "comparisons_"):
-            del self.comparisons_  # of an earlier fit; those of this one stay where they are
         return int(objective.n_comparisons)
 
     def _estimate_lapse_rates(self, comparisons: Comparisons, solver: Solver, spent: TimeSpent) -> None:
         """Estimate the lapse rates given the map and the map given the lapse rates, in turn."""
         assert comparisons.people is not None
-        n_columns = comparisons.index.shape[1]
-
-        def chance() -> np.ndarray:
-            return self.loss_.probability(*comparison_distances(self.embedding_, comparisons))
-
-        def solve(weights: np.ndarray) -> bool:
-            earlier = self.result_
+        shares, n_columns, rates = shares_of_answers(comparisons), comparisons.index.shape[1], None
+        for _ in range(_MOST_ROUNDS):
+            before, earlier = rates, self.result_
+            chance = self.loss_.probability(*comparison_distances(self.embedding_, comparisons))
+            weights, rates = weigh_answers(chance, comparisons.people, comparisons.weights, shares)
+            if rates.settled(before):
+                break
             if is_over(solver, spent.seconds):
                 message = f"stopped: reached max_seconds = {solver.max_seconds:g}"
                 set_result(self, replace(earlier, converged=False, message=message), n_columns)
-                return True
+                break
             weighted = MemorySource(comparisons.replaced(weights=np.maximum(weights, 1e-12)))
             starts = [lambda rng, shape: np.nan_to_num(self.embedding_)]
             self._solve(weighted, self.n_components_, 1, solver, starts, spent=spent)
             set_result(self, self.result_.after(earlier), n_columns)
-            return False
-
-        shares = shares_of_answers(comparisons)
-        self.reliability_ = alternate(chance, solve, comparisons.people, comparisons.weights, shares, rounds=MAP_ROUNDS)
-        self.comparisons_ = comparisons
+        self.reliability_, self.comparisons_ = rates, comparisons
 
     def _starting_point(self, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
         if not isinstance(self.init, str):
@@ -530,14 +490,17 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
     def comparisons_on_map(self, X: Any, y: Any = None, sample_weight: Any = None) -> Comparisons:
         """Return comparisons (X, y and sample_weight as in `fit`) with their objects numbered as on the map.
 
-        Objects that are not on the map follow those that are: their numbers start at `n_objects_`.
+        Objects that are not on the map follow those that are: their numbers start at `n_objects_`. Numbers in an array
+        are rows of the map; those in a table are labels, if the map has some.
         """
         check_is_fitted(self, "embedding_")
-        return comparisons_on_map(X, self.labels_, self.n_objects_, y, sample_weight)
+        comparisons = on_labels(as_comparisons(X, y, sample_weight), self.labels_, is_named(X))
+        if not comparisons.seen[: self.n_objects_].any():
+            found = f"none of the objects compared, {int(comparisons.seen.sum()):,} in all, is on the map"
+            warnings.warn(found, InputWarning, stacklevel=3)
+        return comparisons
 
-    def _placed(
-        self, X: Any, y: Any = None, sample_weight: Any = None, consequence: str = ""
-    ) -> tuple[np.ndarray, Comparisons]:
+    def _placed(self, X: Any, y: Any, sample_weight: Any, consequence: str = "") -> tuple[np.ndarray, Comparisons]:
         """The map, with rows of NaN for objects that it lacks, and X as comparisons of its rows.
 
         If comparisons name an object without a position, a warning states the `consequence`, if given.
@@ -564,10 +527,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
     def _require_comparisons(self, what: str, otherwise: str) -> None:
         if not hasattr(self, "comparisons_"):
-            raise ValueError(
-                f"{what}: the map is here without its comparisons (they were not saved with it, or stayed in a "
-                f"file or on a cluster), so {otherwise}"
-            )
+            where = "not saved with it, or in a file or on a cluster"
+            raise ValueError(f"{what}: the map comes without its comparisons ({where}), so {otherwise}")
 
 
 def set_map(estimator: OrdinalEmbedding, embedding: np.ndarray, labels: np.ndarray | None, loss: Loss | None) -> None:
@@ -581,8 +542,11 @@ def set_map(estimator: OrdinalEmbedding, embedding: np.ndarray, labels: np.ndarr
 
 def set_result(estimator: OrdinalEmbedding, result: Result, n_columns: int) -> None:
     """Set the attributes that follow from what the solver returned."""
-    estimator.result_, estimator.n_iter_, estimator.history_ = result, result.n_iter, result.history
-    estimator.objective_, estimator.n_features_in_ = result.objective, n_columns
+    estimator.result_ = result
+    estimator.n_iter_ = result.n_iter
+    estimator.history_ = result.history
+    estimator.objective_ = result.objective
+    estimator.n_features_in_ = n_columns
 
 
 def _joined(earlier: Comparisons, further: Comparisons) -> Comparisons:
@@ -593,10 +557,10 @@ def _joined(earlier: Comparisons, further: Comparisons) -> Comparisons:
     kinds = {earlier.kind, further.kind}
     n_objects = max(earlier.n_objects, further.n_objects)
     labels = earlier.labels if further.labels is None else further.labels
-    parts = [
-        Comparisons(part.index if len(kinds) == 1 else part.quadruplets(), n_objects, part.weights, labels)
-        for part in (earlier, further)
-    ]
+    parts = []
+    for part in (earlier, further):
+        index = part.index if len(kinds) == 1 else part.quadruplets()
+        parts.append(Comparisons(index, n_objects, part.weights, labels))
     return Comparisons.concat(parts).aggregate()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from nearer.data import as_generator, in_order_of, row_names
@@ -27,9 +28,8 @@ _ALPHAS = 10.0 ** np.arange(-3, 1)
 class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
     """Regularised least squares with a radial basis function kernel, from features to places on a map.
 
-    ``place(x) = offset + sum over training objects t of a_t exp(-gamma |x - t|^2)``, with a penalty `alpha` on the
-    size of the solution; scikit-learn's `KernelRidge` does the work. Features on very different scales should be
-    standardised first, for instance in a pipeline.
+    ``place(x) = offset + sum over training objects t of a_t exp(-gamma |x - t|^2)``, with a penalty `alpha` on a_t, by
+    scikit-learn's `KernelRidge`. Standardise features on very different scales first, for instance in a pipeline.
 
     Parameters
     ----------
@@ -51,8 +51,6 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         Values used.
     offset_ : ndarray of float64, shape (n_components,)
         Mean place of the training objects, towards which the map falls off far from all of them.
-    objects_ : ndarray of int, shape (n_train,)
-        Objects of the map, by row, that had a place.
     cv_results_ : dict or None
         Table of the cross-validation, as in scikit-learn.
     explained_ : float or None
@@ -74,8 +72,8 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or DataFrame, shape (n_objects, n_features)
-            Features, row by row those of the objects on the map. A pandas table with an index of names is matched by
-            them with the labels of the map, or with the index of y.
+            Features of the objects on the map, row by row. A pandas table with an index of names is matched by name
+            with the labels of the map, or the index of y.
         y : array-like of float, shape (n_objects, n_components), or fitted OrdinalEmbedding
             Positions. Objects without a position (NaN) are left out, with a warning.
         """
@@ -91,41 +89,44 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
             raise ValueError("requires y to be passed, but the target y is None: give the places of the objects")
         given = getattr(y, "embedding_", y)
         places = check_array(given, dtype=np.float64, ensure_2d=False, ensure_all_finite="allow-nan", input_name="y")
-        self.one_column_ = places.ndim == 1
-        places = places.reshape(len(places), -1)
         if len(places) != len(features):
             raise ValueError(f"y: got places of {len(places):,} objects, expected {len(features):,}, as X has")
-        known = np.isfinite(places).all(axis=1)
+        known = np.isfinite(places.reshape(len(places), -1)).all(axis=1)
+        if known.sum() < min(2, len(known)):
+            raise ValueError(f"Input y contains NaN: only {known.sum()} of {len(known):,} objects have a place")
         if not known.all():
-            if known.sum() < 2:
-                raise ValueError(f"Input y contains NaN: only {known.sum()} of {len(known):,} objects have a place")
             text = f"{int((~known).sum()):,} of {len(known):,} objects have no place: left out"
             warnings.warn(text, UnplacedObjectsWarning, stacklevel=2)
         features, places = features[known], places[known]
-        self.objects_ = np.flatnonzero(known)
-        self.offset_ = places.mean(axis=0)
+        self.offset_ = np.atleast_1d(places.mean(axis=0))
         places = places - self.offset_
-        default = 1.0 / (mean_squared_distance(features) or 1.0)
-        tried = {
-            "gamma": list(default / _WIDTH_FACTORS) if isinstance(self.gamma, str) else [self.gamma or default],
-            "alpha": list(_ALPHAS) if isinstance(self.alpha, str) else [self.alpha],
-        }
-        best = {name: values[0] for name, values in tried.items()}
-        self.cv_results_: dict[str, Any] | None = None
-        self.explained_: float | None = None
-        if "cv" in (self.gamma, self.alpha):
-            from sklearn.model_selection import GridSearchCV, KFold
-
-            seed = int(as_generator(self.random_state).integers(2**31))
-            folds = KFold(self.cv, shuffle=True, random_state=seed)
-            search = GridSearchCV(
-                kernel_ridge(), tried, scoring="neg_mean_squared_error", cv=folds, n_jobs=self.n_jobs, refit=False
-            ).fit(features, places)
-            best, self.cv_results_ = search.best_params_, search.cv_results_
-            self.explained_ = 1.0 + float(search.best_score_) / float(places.var(axis=0).mean())
-        self.gamma_, self.alpha_ = float(best["gamma"]), float(best["alpha"])
+        self._choose(features, places)
         self.ridge_ = kernel_ridge(gamma=self.gamma_, alpha=self.alpha_).fit(features, places)
         return self
+
+    def _choose(self, features: np.ndarray, places: np.ndarray) -> None:
+        """Set `gamma_` and `alpha_`: those given, the default width, or the best in a cross-validation."""
+        width = 1.0 / (mean_squared_distance(features) or 1.0)
+        self.gamma_ = width if self.gamma in (None, "cv") else float(self.gamma)
+        self.alpha_ = _ALPHAS[0] if self.alpha == "cv" else float(self.alpha)
+        self.cv_results_: dict[str, Any] | None = None
+        self.explained_: float | None = None
+        if "cv" not in (self.gamma, self.alpha):
+            return
+        from sklearn.model_selection import GridSearchCV, KFold
+
+        tried = {
+            "gamma": list(width / _WIDTH_FACTORS) if self.gamma == "cv" else [self.gamma_],
+            "alpha": list(_ALPHAS) if self.alpha == "cv" else [self.alpha_],
+        }
+        seed = int(as_generator(self.random_state).integers(2**31))
+        folds = KFold(self.cv, shuffle=True, random_state=seed)
+        search = GridSearchCV(
+            kernel_ridge(), tried, scoring="neg_mean_squared_error", cv=folds, n_jobs=self.n_jobs, refit=False
+        ).fit(features, places)
+        self.gamma_, self.alpha_ = (float(search.best_params_[name]) for name in ("gamma", "alpha"))
+        self.cv_results_ = search.cv_results_
+        self.explained_ = 1.0 + float(search.best_score_) / float(places.var(axis=0).mean())
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the positions (m, n_components) of objects with features (m, n_features).
@@ -135,10 +136,9 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "ridge_")
         features = validate_data(self, X, dtype=np.float64, reset=False)
-        step = max(1, _CHUNK // len(self.objects_))
-        parts = [self.ridge_.predict(features[start : start + step]) for start in range(0, len(features), step)]
-        places = np.concatenate(parts) + self.offset_
-        return places[:, 0] if self.one_column_ else places
+        step = max(1, _CHUNK // len(self.ridge_.X_fit_))
+        batches = gen_batches(len(features), step)
+        return np.concatenate([self.ridge_.predict(features[rows]) for rows in batches]) + self.offset_
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the same as `predict`, always two-dimensional."""

@@ -7,7 +7,6 @@ is estimated from all answers, so that the estimate for a person with few answer
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +21,7 @@ SHARES = frozen(np.linspace(0.0, 1.0, 41))
 _BEFORE = frozen(np.append(0.5, np.zeros(len(SHARES) - 1)) + 0.5 / len(SHARES))
 # Of the distribution of lapse rates: at most this many EM steps, or until no probability changes by more.
 _STEPS, _CHANGE = 200, 1e-4
-# EM iterations at most, of lapse rates and: a map; a map with weights of people; the same while spreads are compared;
-# the answer law of careful people. They end earlier when no lapse rate changes by more than the tolerance.
-MAP_ROUNDS, INDIVIDUAL_ROUNDS, SPREAD_ROUNDS, LAW_ROUNDS = 15, 20, 2, 9
+# EM between lapse rates and a map ends when no lapse rate changes by more.
 _TOLERANCE = 0.005
 
 
@@ -41,9 +38,18 @@ class Reliability:
         half = int(np.count_nonzero(self.guesses > 0.5))
         return f"Reliability of {len(self.guesses):,} people: {half:,} guess more often than not"
 
+    def settled(self, before: Reliability | None) -> bool:
+        """Whether the lapse rates are those of the EM step before, up to the tolerance."""
+        return before is not None and bool(np.abs(self.guesses - before.guesses).max() < _TOLERANCE)
+
     def table(self) -> dict[str, list[Any]]:
         """Columns by name."""
-        return dict(zip(("participant", "answers", "guesses", "weight"), (one.tolist() for one in vars(self).values())))
+        return {
+            "participant": self.participants.tolist(),
+            "answers": self.n_answers.tolist(),
+            "guesses": self.guesses.tolist(),
+            "weight": self.weights.tolist(),
+        }
 
     def to_frame(self) -> Any:
         """The same as a pandas DataFrame, one row for each person."""
@@ -92,9 +98,9 @@ def responsibilities(chance: np.ndarray, people: Coded, posterior: np.ndarray) -
 def weigh_answers(
     chance: np.ndarray, people: Coded, weights: np.ndarray | None, shares: np.ndarray | None = None
 ) -> tuple[np.ndarray, Reliability]:
-    """E-step: the weights of the rows times the probability that they are no guesses, and the lapse rates.
+    """E-step: weights of the rows times the probability that they are no guesses, and the lapse rates.
 
-    `shares` (N,) says how many answers each row stands for, see `shares_of_answers`; default: one.
+    `shares` (N,) are the answers that each row stands for, see `shares_of_answers`; default: one.
     """
     _, posterior = population(log_likelihoods(chance, people, weights))
     by_map = responsibilities(chance, people, posterior)
@@ -106,29 +112,3 @@ def weigh_answers(
     )
     mean = by_map_only / np.maximum(total, 1e-300)
     return own * by_map, Reliability(people.names, n_answers, posterior @ SHARES, mean)
-
-
-def alternate(
-    chance: Callable[[], np.ndarray],
-    solve: Callable[[np.ndarray], bool],
-    people: Coded,
-    weights: np.ndarray | None,
-    shares: np.ndarray | None = None,
-    *,
-    rounds: int,
-    tolerance: float = _TOLERANCE,
-) -> Reliability | None:
-    """Estimate lapse rates and a model by EM, starting from a fitted model.
-
-    `chance()` gives the probability (N,) of each answer under the model, if it is not a guess; `solve(weights)` fits
-    the model again with these weights (N,) of the answers, and returns whether to stop.
-    """
-    found = None
-    for _ in range(rounds):
-        known = found
-        weighted, found = weigh_answers(chance(), people, weights, shares)
-        if known is not None and np.abs(found.guesses - known.guesses).max() < tolerance:
-            break
-        if solve(weighted):
-            break
-    return found

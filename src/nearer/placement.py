@@ -88,14 +88,11 @@ def place_objects(
     rng: np.random.Generator | None = None,
     n_jobs: int | None = None,
 ) -> Placement:
-    """Place the objects that the map does not know, from comparisons among them and with known ones.
+    """Place the objects that comparisons name and the map lacks (a row of NaN, or a number beyond the map).
 
     The loss of all comparisons that name a new object is minimised over the new objects' positions. Groups of
     objects that no chain of comparisons connects are independent, and each keeps the best of its own starts. The first
     start has each object at the centre of those it is said to be near, the others at random positions of known objects.
-
-    Objects are numbered as the rows of the map; numbers beyond it are new, and so are objects with a row of NaN if a
-    comparison names them. The loss has its parameters resolved.
     """
     n_init = check_integer(n_init, "n_init", 1)
     rng = np.random.default_rng(rng)
@@ -129,17 +126,21 @@ def place_objects(
         rim = max(float(np.max(np.sum((known - centre) ** 2, axis=1))), np.finfo(float).tiny)
         weight = len(rows) if rows.weights is None else float(rows.weights.sum())
         local = LocalObjective(small, loss, full.shape[1], n_jobs)
-        objective = _FreeRows(local, full[involved], np.searchsorted(involved, new), _PULL / (rim * weight), centre)
+        pull = _PULL / (rim * weight)
+        objective = _FreeRows(local, full[involved], np.searchsorted(involved, new), pull, centre)
 
         # All groups are solved together, from starts that are chosen group by group.
         best = np.full(group.max() + 1, np.inf)
         X = np.empty((len(new), full.shape[1]))
+        X0 = _near_centres(full, rows, new, centre)
         for start in range(n_init):
-            X0 = known[rng.integers(len(known), size=len(X))] if start else _near_centres(full, rows, new, centre)
+            if start:
+                X0 = known[rng.integers(len(known), size=len(X))]
             X0 = X0 + rng.normal(scale=0.01 * np.sqrt(rim), size=X0.shape)
             found = LBFGS().solve(objective, X0).embedding
             value = loss.terms(*comparison_distances(objective.filled(found), small))[0]
-            value = np.bincount(row_group, weights=value if rows.weights is None else value * rows.weights)
+            value = value if rows.weights is None else value * rows.weights
+            value = np.bincount(row_group, weights=value)
             better = value < best
             best[better] = value[better]
             X[better[group]] = found[better[group]]

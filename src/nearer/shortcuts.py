@@ -10,7 +10,7 @@ from typing import Any
 from nearer.estimator import OrdinalEmbedding, set_map, set_result
 from nearer.io import FileFormatError
 from nearer.io.files import refuse_irregular
-from nearer.model_file import read_model, reading
+from nearer.model_file import FORMAT, read_model
 
 __all__ = ["CKL", "GNMDS", "SOE", "STE", "TSTE", "load"]
 
@@ -90,14 +90,18 @@ def load(path: str | os.PathLike[str]) -> OrdinalEmbedding:
     path = Path(path)
     refuse_irregular(path)
     classes = {one.__name__: one for one in (OrdinalEmbedding, CKL, GNMDS, SOE, STE, TSTE)}
-    with reading(path):
+    try:
         name, parameters, of_map, of_result, fitted = read_model(path)
-        if name not in classes:
-            raise FileFormatError(f"holds a {name!r}, expected one of {', '.join(classes)}")
         if name != "OrdinalEmbedding":
             parameters |= parameters.pop("loss_params", None) or {}  # version 0.1.0 had them apart for every class
         estimator = classes[name](**parameters)
         set_map(estimator, *of_map)
         set_result(estimator, *of_result)
+    except FileFormatError as error:
+        raise FileFormatError(f"{path}: {error}") from error
+    except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
+        # The checksums were right, so the file was written wrong.
+        reason = f"{type(error).__name__}: {error}"
+        raise FileFormatError(f"{path}: is not a complete model of format {FORMAT} ({reason})") from error
     estimator.__dict__.update(fitted)
     return estimator

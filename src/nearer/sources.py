@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,15 +28,14 @@ __all__ = ["ClusterSource", "FileSource", "MemorySource", "Source", "source_of"]
 class Source:
     """Comparisons, and the objects that they are about."""
 
-    comparisons: Comparisons | None = None  # None if they are not in memory
-    n_parallel = 1  # starts to run at the same time
-    in_memory = False  # whether the fit works on `comparisons` themselves
+    comparisons: Comparisons | None = None  # if they are in memory
+    n_parallel = 1  # starts to run at the same time; side by side they would compete for a disk
     rows: np.ndarray  # int (n,), the row on the map of each object of the objective
     seen: np.ndarray  # bool (n_objects,), which objects occur in some comparison
     labels: np.ndarray | None
     n_columns: int  # 3 (triplets) or 4 (quadruplets)
 
-    def objective(self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1) -> Any:
+    def objective(self, loss: Loss, n_components: int, n_jobs: int | None, n_starts: int) -> Any:
         """The objective, within a ``with`` block; refused if a fit with this number of starts needs too much memory."""
         raise NotImplementedError
 
@@ -43,14 +43,14 @@ class Source:
 class MemorySource(Source):
     """Comparisons in memory."""
 
-    in_memory = True
-
     def __init__(self, comparisons: Comparisons):
-        self.comparisons, self.seen, self.labels = comparisons, comparisons.seen, comparisons.labels
-        self.rows, self.n_columns = np.flatnonzero(comparisons.seen), comparisons.index.shape[1]
+        self.comparisons = comparisons
+        self.seen, self.labels = comparisons.seen, comparisons.labels
+        self.rows = np.flatnonzero(comparisons.seen)
+        self.n_columns = comparisons.index.shape[1]
 
     @contextlib.contextmanager
-    def objective(self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1) -> Iterator[Any]:
+    def objective(self, loss: Loss, n_components: int, n_jobs: int | None, n_starts: int) -> Iterator[Any]:
         assert self.comparisons is not None
         data, n_objects = self.comparisons, len(self.seen)
         _check_memory(n_objects, min(n_objects, data.index.size), n_starts, n_components)
@@ -60,16 +60,15 @@ class MemorySource(Source):
         yield LocalObjective(compact, loss, n_components, self.n_parallel if n_starts == 1 else 1)
 
 
+@dataclass(eq=False)
 class FileSource(Source):
     """Comparisons in a file that is read block by block in every pass."""
 
-    # One start after the other: side by side they would compete for the disk.
-
-    def __init__(self, path: Any, n_objects: int | None):
-        self.path, self.n_objects = path, n_objects
+    path: Any
+    n_objects: int | None
 
     @contextlib.contextmanager
-    def objective(self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1) -> Iterator[Any]:
+    def objective(self, loss: Loss, n_components: int, n_jobs: int | None, n_starts: int) -> Iterator[Any]:
         blocks = open_blocks(self.path, n_objects=self.n_objects).without_participants()
         self.rows, self.seen = np.arange(blocks.n_objects), blocks.seen
         self.labels, self.n_columns = blocks.labels, blocks.n_columns
@@ -77,17 +76,18 @@ class FileSource(Source):
         yield StreamedObjective(blocks, loss, n_components, blocks.n_objects, n_jobs)
 
 
+@dataclass(eq=False)
 class ClusterSource(Source):
     """Comparisons on the workers of a Dask cluster, sent there from memory or read by the workers."""
 
-    def __init__(
-        self, given: tuple[Any, Any, Any], held: Comparisons | None, n_objects: int | None, client: Any, checkpoint: Any
-    ):
-        self.given, self.comparisons, self.n_objects = given, held, n_objects
-        self.client, self.checkpoint = client, checkpoint
+    given: tuple[Any, Any, Any]  # X, y and sample_weight of `fit`
+    n_objects: int | None
+    client: Any
+    checkpoint: Any
+    comparisons: Comparisons | None = None
 
     @contextlib.contextmanager
-    def objective(self, loss: Loss, n_components: int, n_jobs: int | None = None, n_starts: int = 1) -> Iterator[Any]:
+    def objective(self, loss: Loss, n_components: int, n_jobs: int | None, n_starts: int) -> Iterator[Any]:
         from nearer.distributed.dask_objective import cluster_objective
 
         with cluster_objective(
@@ -109,7 +109,7 @@ def source_of(
     held = None if is_dask or in_file else as_comparisons(X, y, sample_weight, n_objects)
     if client is not None or is_dask:
         given = (X, y, sample_weight) if held is None else (held, None, None)
-        return ClusterSource(given, held, n_objects, client, checkpoint)
+        return ClusterSource(given, n_objects, client, checkpoint, held)
     if held is not None:
         return MemorySource(held)
     refuse_beside_file(y, sample_weight)

@@ -238,11 +238,7 @@ def trials() -> dict[str, list[dict[str, Any]]]:
     more = {"dataset": "digits", "path": None, "noise": 0.05, "draw": 0, "seed": 0, **sizes}
     budgets = {"cvx": table2.QUICK.cvx_budget}
     return {
-        "table1": [
-            {**row, "seed": 0, "start": start, "most": table1.QUICK.most, "repeats": 0}
-            for row in chosen["table1"]
-            for start in (0,)
-        ],
+        "table1": [{**row, "seed": 0, "start": 0, "most": table1.QUICK.most, "repeats": 0} for row in chosen["table1"]],
         "table2": [
             {**row, **more, "budget": budgets.get(row["method"], table2.QUICK.budget)} for row in chosen["table2"]
         ],

@@ -1,4 +1,4 @@
-"""Nearest neighbours against a plain sort; retrieval against a loop written from the definition, and scikit-learn."""
+"""Nearest neighbours against a plain sort; retrieval against a loop written from the definition."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score
 
 from nearer import metrics
 from nearer.metrics import nearest_neighbours, retrieval
@@ -73,11 +72,7 @@ def test_one_query_by_hand():
     np.testing.assert_allclose(scores.recall, [1 / 4, 1 / 4, 2 / 4, 2 / 4, 3 / 4, 1])
     full = (1 + 2 / 3 + 3 / 5 + 4 / 6) / 4
     np.testing.assert_allclose(scores.mean_average_precision[[0, 2, 5]], [1 / 4, (1 + 2 / 3) / 4, full])
-    arguments = (LINE, CLASSES, [[0.0]], ["a"], 3)
-    assert metrics.precision_at_k(*arguments) == pytest.approx(2 / 3)
-    assert metrics.recall_at_k(*arguments) == pytest.approx(1 / 2)
-    assert metrics.mean_average_precision(*arguments) == pytest.approx((1 + 2 / 3) / 4)
-    np.testing.assert_allclose(metrics.average_precision_at_k(*arguments), [(1 + 2 / 3) / 4])
+    assert metrics.mean_average_precision(LINE, CLASSES, [[0.0]], ["a"], 3) == pytest.approx((1 + 2 / 3) / 4)
 
 
 @pytest.mark.filterwarnings("ignore::nearer.warning_types.InputWarning")
@@ -96,18 +91,6 @@ def test_against_the_definition(monkeypatch, k, inside, ties):
     np.testing.assert_allclose(scores.average_precision[:, 0], expected[:, 2])
     found = [scores.precision[0], scores.recall[0], scores.mean_average_precision[0]]
     np.testing.assert_allclose(found, expected[np.isfinite(expected[:, 2])].mean(axis=0))
-
-
-def test_full_length_average_precision_agrees_with_sklearn():
-    rng = np.random.default_rng(1)
-    database, labels = rng.normal(size=(50, 3)), rng.integers(0, 4, 50)
-    points, names = rng.normal(size=(20, 3)), rng.integers(0, 4, 20)
-    average = metrics.average_precision_at_k(database, labels, points, names, k=50)
-    expected = [
-        average_precision_score(labels == name, -np.linalg.norm(database - point, axis=1))
-        for point, name in zip(points, names)
-    ]
-    np.testing.assert_allclose(average, expected, rtol=1e-12)
 
 
 def test_queries_without_relevant_items_are_left_out_with_a_warning():

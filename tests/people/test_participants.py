@@ -53,8 +53,8 @@ def test_the_result_does_not_depend_on_the_threads(study, table):
 
 
 def test_it_is_shown_short_and_given_whole(table):
-    assert repr(table).startswith("30 people, the most doubtful first\nparticipant  answers  seconds")
-    assert len(repr(table).splitlines()) == 13
+    assert "30 people" in repr(table)
+    assert str(table).startswith("participant  answers  seconds")
     assert len(str(table).splitlines()) == 31
     assert table.to_frame().shape == (30, 14)
 
@@ -169,9 +169,9 @@ def test_a_question_that_shows_its_anchor_is_an_attention_check(study):
     [
         ({"min_answer": 3}, "rules: got {'min_answer': 3}, expected a file, or values of min_answers, "),
         (7, "rules: got 7"),
-        ({"max_same_side": 90}, "max_same_side: got 90, expected a share from 0 to 1"),
+        ({"max_same_side": 90}, "max_same_side: got 90, expected a number from 0 to 1"),
         ({"min_answers": True}, "min_answers: got True"),
-        ({"better_than_chance": 2}, "expected true, false, or a level"),
+        ({"better_than_chance": 2}, "better_than_chance: got 2"),
         ({"catch_passed": 0.8}, "catch_passed cannot be applied"),
         ({"min_answers": 1000}, "nobody is left"),
     ],

@@ -23,7 +23,7 @@ def demo_command(say: Say, out: str, random_state: int) -> None:
     """
     from nearer.coordinates import write_embedding
     from nearer.datasets import load_cars
-    from nearer.metrics import precision_at_k
+    from nearer.metrics import retrieval_scores
     from nearer.plots import plot_map, save_figure
     from nearer.reports import describe
     from nearer.reports.sentences import percent, scores_line
@@ -36,7 +36,7 @@ def demo_command(say: Say, out: str, random_state: int) -> None:
         model = nearer.TSTE(2, random_state=random_state).fit(cars.comparisons)
     say.note("held-out answers: maps of 1 to 4 dimensions, and each participant against a map of the others")
     found = evaluate(model, cars.comparisons, dims=(1, 2, 3, 4))
-    same_class = float(precision_at_k(model.embedding_, cars.classes, k=5))
+    same_class = float(retrieval_scores(model.embedding_, cars.classes, k=5).precision[0])
     values = {**found.summary(), "neighbours_in_the_same_class": same_class, "command": repeat_command()}
     with results.writing() as target:
         write_embedding(target / "embedding.csv", model.embedding_, model.labels_)

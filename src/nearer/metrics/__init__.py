@@ -25,18 +25,14 @@ from nearer.metrics.procrustes import (
 )
 from nearer.metrics.retrieval import (
     RetrievalScores,
-    average_precision_at_k,
     mean_average_precision,
     nearest_neighbours,
-    precision_at_k,
-    recall_at_k,
     retrieval_scores,
 )
 
 __all__ = [
-    "AnswerLaw", "Calibration", "RetrievalScores", "Similarity", "WorstComparisons", "average_precision_at_k",
-    "calibration", "comparison_accuracy", "comparison_distances", "comparison_error", "fit_answer_law",
-    "fit_procrustes", "log_loss", "log_ratio", "mean_average_precision", "nearest_neighbours", "precision_at_k",
-    "principal_axes", "procrustes_align", "procrustes_distance", "recall_at_k", "retrieval_scores", "spread_shares",
-    "wilson_interval", "worst_comparisons",
+    "AnswerLaw", "Calibration", "RetrievalScores", "Similarity", "WorstComparisons", "calibration",
+    "comparison_accuracy", "comparison_distances", "comparison_error", "fit_answer_law", "fit_procrustes", "log_loss",
+    "log_ratio", "mean_average_precision", "nearest_neighbours", "principal_axes", "procrustes_align",
+    "procrustes_distance", "retrieval_scores", "spread_shares", "wilson_interval", "worst_comparisons",
 ]  # fmt: skip

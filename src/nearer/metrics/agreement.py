@@ -18,12 +18,10 @@ _LARGE = 1000.0
 
 
 def noise_ceiling(counts: np.ndarray) -> tuple[float | None, float | None]:
-    """Upper and lower estimate of the best accuracy possible on repeated questions; None without questions.
+    """Upper and lower estimate of the best accuracy on repeated questions, given the answers each way (2, n_questions).
 
     Upper: agreement with the majority of all answers to the same question. Lower: agreement of each answer with the
-    majority of the others, a tie counting one half. If answers are independent draws with probability p, max(p, 1 - p)
-    is at most the mean of the first and at least the mean of the second. `counts` (2, n_questions) are the answers each
-    way, two or more in all.
+    majority of the others, a tie counting one half.
     """
     if not counts.size:
         return None, None
@@ -53,15 +51,13 @@ def agreement_with_others(
     """Agreement of each participant with the others, the lowest p-value first; None if participants are not known.
 
     `member` and `side` (N,) are the question of each row and which of its two answers it is; `counts` (2, n_questions).
-
-    Null hypothesis: each of the answers to a question is equally likely to be the participant's. If a people answered
-    one way and b < a the other, the participant is among the b with probability b / (a + b). The p-value is the
-    probability of being in the minority at least as often as observed. An answer of several rows counts once, by the
-    mean of its rows, which can only make the p-value larger.
     """
+    # Null hypothesis: if a people answered one way and b < a the other, the participant is among the b with probability
+    # b / (a + b). An answer of several rows counts by the mean of its rows, which can only make the p-value larger.
     if comparisons.people is None:
         return None
-    people, person, votes = comparisons.people.names, comparisons.people.codes, comparisons.votes
+    people, person = comparisons.people.names, comparisons.people.codes
+    votes = comparisons.votes
     first, answer = first_rows(comparisons)
     # The participant's own answers to the question do not count among the others'.
     _, cell = splits.group([member, person], max(int(member.max()), len(people)) + 1)
@@ -83,8 +79,10 @@ def agreement_with_others(
     n_agree = of_each(mean(np.where(same == opposite, 0.5, same > opposite), shared))
     # In the majority, one meets a majority of the others, or a tie if it was by one answer; else never.
     n_expected = of_each(mean((least < most) * most / total * np.where(most - 1 > least, 1.0, 0.5), shared))
-    n_minority, chance = of_each(mean(same + 1 < opposite, divided)), mean(least / total, divided)
-    p_value, by_person = np.ones(len(people)), np.argsort(person[first], kind="stable")
+    n_minority = of_each(mean(same + 1 < opposite, divided))
+    chance = mean(least / total, divided)
+    p_value = np.ones(len(people))
+    by_person = np.argsort(person[first], kind="stable")
     starts = np.searchsorted(person[first][by_person], np.arange(len(people) + 1))
     for i in np.flatnonzero(n_minority >= 1).tolist():
         mine = by_person[starts[i] : starts[i + 1]]

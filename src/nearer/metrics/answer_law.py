@@ -28,10 +28,9 @@ _TINY = np.finfo(float).tiny
 
 @dataclass(frozen=True)
 class AnswerLaw:
-    """``P[answer] = lapse + (1 - 2 lapse) / (1 + exp(-slope * log_ratio))``.
+    """Close calls are uncertain, and any answer may be a lapse, whatever the loss of the map.
 
-    It applies to maps of every loss: close calls are uncertain (a finite slope), and any answer may be a lapse (with
-    probability lapse, at most 1/2).
+    ``P[answer] = lapse + (1 - 2 lapse) / (1 + exp(-slope * log_ratio))`` with a lapse rate of at most 1/2.
     """
 
     slope: float

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from scipy.special import ndtri
 
 from nearer import kernels
 from nearer.data import Comparisons, check_integer, check_numbers, row_names
+from nearer.data.comparisons import INDEX_COLUMNS
 from nearer.data.splits import group
 from nearer.data.validate import is_whole
 from nearer.io.coerce import as_comparisons, is_named
@@ -21,7 +21,6 @@ from nearer.losses import Loss, get_loss
 from nearer.machine import check_memory
 from nearer.notebook import data_frame, html_table
 from nearer.registry import WITH_MODEL
-from nearer.warning_types import InputWarning
 
 CHUNK_ROWS = 1 << 17  # rows processed at once, in a few MB of work space
 
@@ -69,15 +68,8 @@ def comparison_accuracy(
 ) -> float:
     """Weighted fraction of the comparisons that the embedding satisfies (near < far, strictly).
 
-    A tie, and a comparison with an object that has no position (NaN), counts as not satisfied.
-
-    Parameters
-    ----------
-    embedding : array (n_objects, n_components)
-    comparisons : Comparisons, int array (N, 3) or (N, 4), or table
-        Their weights, if any, are used.
-    sample_weight : array (N,), optional
-        Multiplies the weights of the comparisons.
+    A tie, and a comparison with an object that has no position (NaN), counts as not satisfied. Parameters as in
+    `comparison_distances`; `sample_weight` (N,) multiplies the weights of the comparisons.
     """
     points, data = _on_points(embedding, comparisons, sample_weight)
     return min(_mean(points, data, np.less), 1.0)
@@ -95,17 +87,11 @@ def log_loss(
 ) -> float:
     """Weighted mean of -log P[near is nearer] in nats, under the model of a probabilistic loss.
 
-    Guessing gives log(2) = 0.693...; a comparison with an object that has no position (NaN) gets probability 1/2.
-
-    Parameters
-    ----------
-    embedding, comparisons, sample_weight
-        As in `comparison_accuracy`.
-    loss : {"ckl", "ste", "tste"} or Loss
-        The loss the embedding was fitted with: it defines the model.
+    Guessing gives log(2) = 0.693...; a comparison with an object that has no position (NaN) gets probability 1/2. The
+    `loss` is the one that the embedding was fitted with; other parameters as in `comparison_accuracy`.
     """
     points, data = _on_points(embedding, comparisons, sample_weight)
-    model = _model(loss, points.shape[1])
+    model = require_model(get_loss(loss), "log_loss").resolve(points.shape[1])
 
     def surprise(near: np.ndarray, far: np.ndarray) -> np.ndarray:
         # the loss is the negative log-likelihood, in a form that does not overflow
@@ -141,9 +127,10 @@ def calibration(
     """
     check_integer(n_bins, "n_bins", 1)
     points, data = _on_points(embedding, comparisons, sample_weight)
+    model = require_model(get_loss(loss), "calibration").resolve(points.shape[1])
     near, far = _squared_distances(points, data.index)
     unsure = np.isnan(near) | np.isnan(far) | (near == far)
-    p = np.where(unsure, 0.5, _model(loss, points.shape[1]).probability(near, far))
+    p = np.where(unsure, 0.5, model.probability(near, far))
     confidence = np.maximum(p, 1.0 - p)
     right = np.where(unsure, 0.5, near < far)  # every model predicts the shorter pair
     which = np.minimum(((confidence - 0.5) * 2 * n_bins).astype(np.intp), n_bins - 1)
@@ -179,7 +166,7 @@ class WorstComparisons:
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the columns of a table: objects, distances, weight and, where known, participant."""
-        names = ("anchor", "near", "far") if self.objects.shape[1] == 3 else ("i", "j", "l", "k")
+        names = INDEX_COLUMNS[self.objects.shape[1]]
         table = {name: column.tolist() for name, column in zip(names, self.objects.T)}
         table |= {"near_distance": self.near.tolist(), "far_distance": self.far.tolist()}
         table["weight"] = self.weights.tolist()
@@ -252,21 +239,19 @@ def worst_comparisons(
 
 def wilson_interval(share: ArrayLike, count: ArrayLike, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
     """Wilson's interval, low (n,) and high (n,), for fractions `share` (n,) observed in `count` (n,) trials."""
-    share, count, z = np.asarray(share, dtype=float), np.asarray(count, dtype=float), float(ndtri((1 + level) / 2))
+    share, count = np.asarray(share, dtype=float), np.asarray(count, dtype=float)
+    z = float(ndtri((1 + level) / 2))
     centre = (share + z**2 / (2 * count)) / (1 + z**2 / count)
     half = z / (1 + z**2 / count) * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
     # At fractions of 0 and 1 the bound equals the fraction; rounding must not exceed it.
     return np.clip(centre - half, 0, share), np.clip(centre + half, share, 1)
 
 
-def _model(loss: str | Loss, n_components: int) -> Loss:
-    """The loss with its parameters filled in; an error if it is not a probability model."""
-    resolved = get_loss(loss).resolve(n_components)
-    if not resolved.has_model:
-        raise ValueError(
-            f"loss: {resolved.name!r} has no model of the answers, so no probabilities; use one of: {WITH_MODEL}"
-        )
-    return resolved
+def require_model(loss: Loss, what: str) -> Loss:
+    """The loss, which `what` needs to be a probability model."""
+    if not loss.has_model:
+        raise ValueError(f"{what}: loss {loss.name!r} is not a probability model, expected one of: {WITH_MODEL}")
+    return loss
 
 
 def check_points(embedding: ArrayLike, name: str = "embedding") -> np.ndarray:
@@ -304,46 +289,29 @@ def _mean(points: np.ndarray, data: Comparisons, measure: Callable[[np.ndarray, 
     return math.fsum(sums) / float(len(data) if weights is None else weights.sum())
 
 
-def comparisons_on_map(
-    X: Any, labels: np.ndarray | None, n_objects: int, y: Any = None, sample_weight: Any = None
-) -> Comparisons:
-    """Comparisons in any form that `fit` takes, with objects numbered as on a map; further objects follow."""
-    comparisons = on_labels(as_comparisons(X, y, sample_weight), labels, is_named(X))
-    seen = comparisons.seen
-    if not seen[:n_objects].any():
-        found = f"none of the objects compared, {int(seen.sum()):,} in all, is on the map"
-        warnings.warn(found, InputWarning, stacklevel=4)
-    from_one = len(seen) == n_objects + 1 and not seen[0] and seen[1:].all()
-    if from_one and (labels is None or labels.tolist() == list(map(str, range(n_objects)))):
-        found = f"the comparisons use the numbers 1 to {n_objects}, the objects of the map are 0 to {n_objects - 1}"
-        warnings.warn(f"{found}: are they counted from 1?", InputWarning, stacklevel=4)
-    return comparisons
-
-
 def filled(embedding: np.ndarray, n_objects: int) -> np.ndarray:
     """Return the map with rows of NaN for objects it does not have."""
-    missing = n_objects - len(embedding)
-    return embedding if missing <= 0 else np.pad(embedding, ((0, missing), (0, 0)), constant_values=np.nan)
+    missing = max(n_objects - len(embedding), 0)
+    return np.pad(embedding, ((0, missing), (0, 0)), constant_values=np.nan)
 
 
 def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons:
     """The same comparisons with objects numbered as on a map with these labels (n,); further objects follow.
 
-    In comparisons without labels, numbers are labels if `named`, as in a table. Otherwise, as in an array, they are
-    rows of the map; numbers that could be either are refused.
+    Objects without labels are called by their labels if `named`, as in a table, else by rows of the map.
     """
     if labels is None:
         return comparisons if comparisons.labels is None else _by_number(comparisons)
+    are_numbers = np.array_equal(labels, np.arange(len(labels)).astype(str))
+    if comparisons.labels is None and not named and not are_numbers:
+        number = next(filter(is_whole, map(str, labels)), None)
+        if number is None:
+            return comparisons
+        raise ValueError(
+            f"comparisons: got numbers without names: are they rows of the map or its labels, such as {number!r}? "
+            "For labels give a table of them, for rows Comparisons(index, labels=labels of the map)"
+        )
     if comparisons.labels is None:
-        rows = np.arange(len(labels)).astype(str)
-        if not named and not np.array_equal(labels, rows):
-            number = next(filter(is_whole, map(str, labels)), None)
-            if number is None:
-                return comparisons
-            raise ValueError(
-                f"comparisons: got numbers without names: are they rows of the map or its labels, such as {number!r}? "
-                "For labels give a table of them, for rows Comparisons(index, labels=labels of the map)"
-            )
         comparisons = comparisons.replaced(labels=np.arange(comparisons.n_objects).astype(str))
     return comparisons.relabelled(labels)
 

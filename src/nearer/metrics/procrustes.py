@@ -23,7 +23,7 @@ class Similarity:
 
     def apply(self, X: ArrayLike) -> np.ndarray:
         """Transform points (m, at most d columns) into (m, d); rows with NaN become NaN."""
-        return self.scale * _padded(_checked(X, "X"), len(self.shift)) @ self.rotation + self.shift
+        return self.scale * _padded(check_map(X, "X"), len(self.shift)) @ self.rotation + self.shift
 
 
 def fit_procrustes(X: ArrayLike, reference: ArrayLike, scaling: bool = True) -> Similarity:
@@ -56,7 +56,7 @@ def principal_axes(X: ArrayLike) -> np.ndarray:
 
     A map may be rotated and mirrored freely; this is a canonical form, centred. A row with NaN is left out and is NaN.
     """
-    points = _checked(X, "X")
+    points = check_map(X, "X")
     placed = ~np.isnan(points).any(axis=1)
     if not placed.any():
         return points
@@ -80,25 +80,25 @@ def spread_shares(X: ArrayLike) -> np.ndarray:
 
     Rows with NaN are left out; zeros if all objects coincide.
     """
-    points = _checked(X, "X")
+    points = check_map(X, "X")
     known = points[~np.isnan(points).any(axis=1)]
     if not len(known):
         return np.zeros(points.shape[1])
     squares = ((known - known.mean(axis=0)) ** 2).sum(axis=0)
-    return squares / squares.sum() if squares.sum() > 0 else np.zeros(points.shape[1])
+    return squares / (squares.sum() or 1.0)
 
 
 def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
     """Disparity of two maps (n, d1) and (n, d2) up to rotation, reflection, translation and scale, in [0, 1].
 
-    That of `scipy.spatial.procrustes`: 0 for the same shape, 1 for nothing in common. Row i of both is the same object,
-    or, in two pandas tables, rows of the same name; rows with NaN in either are left out.
+    That of `scipy.spatial.procrustes`: 0 for the same shape, 1 for nothing in common. Rows are matched as in
+    `procrustes_align`; those with NaN in either map are left out.
     """
     return float(procrustes(*_paired(X, Y))[2])
 
 
-def _checked(X: ArrayLike, name: str) -> np.ndarray:
-    """X as float64 (n, d)."""
+def check_map(X: ArrayLike, name: str) -> np.ndarray:
+    """Finite positions as float64 (n, d); rows may be NaN."""
     points = check_points(X, name)
     refuse_rows(np.isinf(points).any(axis=1), points, name, "expected finite numbers")
     return points
@@ -108,7 +108,7 @@ def _paired(X: ArrayLike, Y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """The rows without NaN in either, padded to the same number of columns."""
     X = in_order_of(X, row_names(Y), "X")
     Y = in_order_of(Y, row_names(X), "reference")
-    a, b = _checked(X, "X"), _checked(Y, "reference")
+    a, b = check_map(X, "X"), check_map(Y, "reference")
     if len(a) != len(b):
         raise ValueError(f"the two maps have {len(a)} and {len(b)} rows, expected the same objects in both")
     known = ~(np.isnan(a).any(axis=1) | np.isnan(b).any(axis=1))
@@ -120,6 +120,4 @@ def _paired(X: ArrayLike, Y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 
 def _padded(points: np.ndarray, width: int) -> np.ndarray:
     """Points (n, width), filled up with zero columns."""
-    if points.shape[1] > width:
-        raise ValueError(f"X: got {points.shape[1]} columns, expected at most {width}")
     return np.pad(points, ((0, 0), (0, width - points.shape[1])))

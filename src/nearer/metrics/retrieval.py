@@ -7,8 +7,8 @@ relevant if it has the query's label. Within the first K ranks, with R relevant 
     recall(K)    = hits(K) / R
     AP(K)        = sum over q <= K of precision(q) (recall(q) - recall(q - 1))
 
-If fewer than K items can be listed, precision(K) divides by the number listed. A query without any relevant item has no
-recall: it is left out of all means, with a warning.
+If fewer than K items can be listed, precision(K) divides by the number listed. A query without a relevant item is left
+out of all means, with a warning.
 """
 
 from __future__ import annotations
@@ -114,7 +114,8 @@ def retrieval_scores(
         nearest = np.argsort(distances, axis=1, kind="stable")[:, :depth]
         relevant = codes[nearest] == query_codes[rows, None]
         found = np.cumsum(relevant, axis=1)
-        gain = np.cumsum(found / np.arange(1, depth + 1) * relevant, axis=1) / np.maximum(n_relevant[rows, None], 1)
+        gain = np.cumsum(found / np.arange(1, depth + 1) * relevant, axis=1)
+        gain /= np.maximum(n_relevant[rows, None], 1)
         hits[rows], average[rows] = found[:, listed - 1], gain[:, listed - 1]
     average[~answerable] = np.nan
     if not answerable.all():
@@ -131,31 +132,10 @@ def retrieval_scores(
     )
 
 
-def precision_at_k(
-    database: ArrayLike, labels: ArrayLike, queries: Any = None, query_labels: Any = None, k: int = 40
-) -> float:
-    """Mean fraction of relevant items among the first K; see `retrieval_scores`."""
-    return float(retrieval_scores(database, labels, queries, query_labels, k).precision[0])
-
-
-def recall_at_k(
-    database: ArrayLike, labels: ArrayLike, queries: Any = None, query_labels: Any = None, k: int = 40
-) -> float:
-    """Mean fraction of the relevant items found among the first K; see `retrieval_scores`."""
-    return float(retrieval_scores(database, labels, queries, query_labels, k).recall[0])
-
-
-def average_precision_at_k(
-    database: ArrayLike, labels: ArrayLike, queries: Any = None, query_labels: Any = None, k: int = 40
-) -> np.ndarray:
-    """Average precision (n_queries,) of each query, truncated at K; see `retrieval_scores`."""
-    return retrieval_scores(database, labels, queries, query_labels, k).average_precision[:, 0]
-
-
 def mean_average_precision(
     database: ArrayLike, labels: ArrayLike, queries: Any = None, query_labels: Any = None, k: int = 40
 ) -> float:
-    """Mean over the queries of `average_precision_at_k`; see `retrieval_scores`."""
+    """Mean over the queries of the average precision truncated at K; see `retrieval_scores`."""
     return float(retrieval_scores(database, labels, queries, query_labels, k).mean_average_precision[0])
 
 

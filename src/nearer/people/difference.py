@@ -14,10 +14,9 @@ from nearer.io.coerce import as_comparisons
 from nearer.lapse_rates import log_likelihoods, population, responsibilities
 from nearer.losses import Loss
 from nearer.metrics import comparison_distances
-from nearer.metrics.comparison import filled
+from nearer.metrics.comparison import filled, require_model
 from nearer.people.individual import metric_scores, sums_of, units_of
 from nearer.people.participants import SIGNIFICANT
-from nearer.registry import WITH_MODEL
 
 
 @dataclass(frozen=True)
@@ -47,10 +46,9 @@ def differ(
 ) -> Difference:
     """Test whether people, or groups of people, differ in how much the axes of the map count for them.
 
-    Each answer's score (gradient with respect to the metric) is computed under the common map; the statistic is the
-    agreement of scores within people (for groups: among the people of a group). Lapses, or less certainty, move the
-    scores in a known direction, which is projected out. Under the null hypothesis the sign of each score is random, so
-    signs are drawn at random; for groups of known people, the people are permuted among groups instead.
+    Each answer's score (gradient with respect to the metric) is computed under the common map. The statistic is the
+    agreement of scores within people or groups. The direction in which lapses move the scores is projected out. Under
+    the null hypothesis the signs of scores are random; for groups of known people, people are permuted instead.
 
     Parameters
     ----------
@@ -70,14 +68,12 @@ def differ(
         raise ValueError(f"differ: got 1 of {of}, expected at least 2")
     if not hasattr(estimator, "embedding_"):
         estimator = estimator.fit(data)
-    if not estimator.loss_.has_model:
-        name = estimator.loss_.name
-        raise ValueError(f"differ: loss {name!r} is not a probability model, expected one of: {WITH_MODEL}")
+    loss = require_model(estimator.loss_, "differ")
     data = estimator.comparisons_on_map(comparisons)
     X = filled(estimator.embedding_, data.n_objects)
     if X.shape[1] < 2:
         raise ValueError("differ: got a map of 1 dimension, expected at least 2: a single axis has no relative weight")
-    scores, guess = _scores(data, X, estimator.loss_, estimator.reliability)
+    scores, guess = _scores(data, X, loss, estimator.reliability)
     rng = as_generator(random_state)
     first, answer = first_rows(data)
     scores, guess = sums_of(scores, answer), sums_of(guess, answer)
@@ -93,11 +89,11 @@ def differ(
 
 def _scores(data: Comparisons, X: np.ndarray, loss: Loss, reliability: bool) -> tuple[np.ndarray, np.ndarray]:
     """Whitened score (N, d (d + 1) / 2) of each answer with respect to the metric, and its mean for a guess."""
-    swap = [0, 2, 1] if data.index.shape[1] == 3 else [2, 3, 0, 1]
     upper = np.triu_indices(X.shape[1])
     factor = np.where(upper[0] == upper[1], 1.0, np.sqrt(2.0))
-    ways = (data.index, np.ascontiguousarray(data.index[:, swap]))  # the answers, and their opposites
-    both = np.stack([metric_scores(index, loss, X)[:, upper[0], upper[1]] for index in ways]) * factor
+    opposite = data.flipped(np.ones(len(data), dtype=bool))
+    scores = [metric_scores(one.quadruplets(), loss, X) for one in (data, opposite)]
+    both = np.stack(scores)[:, :, upper[0], upper[1]] * factor
     both = np.where(np.isfinite(both[0]).all(axis=1)[:, None], both, 0.0)
     if reliability and data.people is not None:
         chance = np.nan_to_num(loss.probability(*comparison_distances(X, data)), nan=0.5)

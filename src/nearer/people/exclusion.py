@@ -11,57 +11,41 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data import Comparisons, is_number
+from nearer.data import Comparisons, check_fraction
 from nearer.data.messages import counted, listed
+from nearer.data.validate import check_number
 from nearer.io.coerce import as_comparisons
-from nearer.people.participants import FRACTIONS, SIGNIFICANT, ParticipantTable, participants
+from nearer.people.participants import FRACTIONS, SIGNIFICANT, ParticipantTable, participants, people_of
 from nearer.tables.layout import tomllib
 
-# Rule -> its largest value, the column of the table, how a value breaks it, and that in words (fractions in percent).
-_RULES: dict[str, tuple[float, str, Callable[[Any, Any], Any], str]] = {
-    "min_answers": (np.inf, "answers", operator.lt, "gave fewer than {:,} answers"),
-    "min_seconds": (np.inf, "seconds", operator.lt, "took less than {:g} s for an answer (median)"),
-    "max_same_side": (1.0, "same_side", operator.gt, "chose the same side in more than {:g} % of answers"),
-    "catch_passed": (1.0, "catch_passed", operator.lt, "passed fewer than {:g} % of attention checks"),
+# Rule -> the column of the table, how a value breaks it, and that in words (fractions in percent).
+_RULES: dict[str, tuple[str, Callable[[Any, Any], Any], str]] = {
+    "min_answers": ("answers", operator.lt, "gave fewer than {:,} answers"),
+    "min_seconds": ("seconds", operator.lt, "took less than {:g} s for an answer (median)"),
+    "max_same_side": ("same_side", operator.gt, "chose the same side in more than {:g} % of answers"),
+    "catch_passed": ("catch_passed", operator.lt, "passed fewer than {:g} % of attention checks"),
 }
 
 
 @dataclass(frozen=True)
 class ExclusionRules:
-    """Rules for leaving out participants; by default nobody is left out.
+    """Rules for leaving out participants; by default nobody is left out."""
 
-    Parameters
-    ----------
-    min_answers : int, optional
-        Leave out who gave fewer answers.
-    min_seconds : float, optional
-        ... who took less time for an answer, by their median.
-    max_same_side : float, optional
-        ... who chose one side in a larger fraction of answers, 0 to 1.
-    catch_passed : float, optional
-        ... who passed a smaller fraction of attention checks, 0 to 1.
-    better_than_chance : bool or float, optional
-        ... whose agreement with a map of the others is not better than that of guesses: True at the level 0.05, or the
-        level.
-    """
-
-    min_answers: int | None = None
-    min_seconds: float | None = None
-    max_same_side: float | None = None
-    catch_passed: float | None = None
+    min_answers: int | None = None  # leave out who gave fewer answers
+    min_seconds: float | None = None  # ... whose median response time is less
+    max_same_side: float | None = None  # ... who chose one side in a larger fraction of answers
+    catch_passed: float | None = None  # ... who passed a smaller fraction of attention checks
+    # ... whose agreement with a map of the others is not better than that of guesses: at this level, 0.05 if True
     better_than_chance: bool | float | None = None
 
     def __post_init__(self) -> None:
-        for name, (most, *_) in _RULES.items():
+        check_number(self.min_answers, "min_answers", zero=True, allow_none=True)
+        check_number(self.min_seconds, "min_seconds", zero=True, allow_none=True)
+        for name in ("max_same_side", "catch_passed", "better_than_chance"):
             value = getattr(self, name)
-            if value is not None and not (is_number(value) and 0.0 <= value <= most):
-                expected = "a share from 0 to 1" if most == 1.0 else "a number of 0 or more"
-                raise ValueError(f"{name}: got {value!r}, expected {expected}")
-        level = self.better_than_chance
-        if isinstance(level, bool | np.bool_):
-            object.__setattr__(self, "better_than_chance", bool(level))
-        elif level is not None and not (is_number(level) and 0.0 <= level <= 0.5):
-            raise ValueError(f"better_than_chance: got {level!r}, expected true, false, or a level such as 0.05")
+            is_switch = name == "better_than_chance" and isinstance(value, bool | np.bool_)
+            if value is not None and not is_switch:
+                check_fraction(value, name)
 
     @staticmethod
     def read(rules: Any) -> ExclusionRules:
@@ -81,7 +65,7 @@ class ExclusionRules:
     def broken(self, table: ParticipantTable) -> dict[str, np.ndarray]:
         """Who breaks each rule: its words -> bool (n_people,). Somebody whose value is not known breaks none."""
         found: dict[str, np.ndarray] = {}
-        for name, (_, column, breaks, form) in _RULES.items():
+        for name, (column, breaks, form) in _RULES.items():
             limit, values = getattr(self, name), getattr(table, column)
             if limit is None:
                 continue
@@ -89,8 +73,10 @@ class ExclusionRules:
                 raise ValueError(f"rules: {name} cannot be applied: the table has no values in column {column}")
             with np.errstate(invalid="ignore"):
                 found[form.format(100 * limit if column in FRACTIONS else limit)] = breaks(values, limit)
-        level = SIGNIFICANT if self.better_than_chance is True else self.better_than_chance
-        if level:
+        level = self.better_than_chance
+        if isinstance(level, bool | np.bool_):
+            level = SIGNIFICANT if level else None
+        if level is not None:
             found[f"agreed with the others no better than chance (level {level:g})"] = ~(table.p_chance < level)
         return found
 
@@ -143,14 +129,14 @@ def exclude(
     """
     asked = ExclusionRules.read(rules)
     data = as_comparisons(comparisons)
+    people = people_of(data).names
     table = participants(data, **options) if table is None else table
-    assert data.people is not None
     broken = asked.broken(table)
     reasons = {words: table.participant[mask].tolist() for words, mask in broken.items()}
     out = np.logical_or.reduce([np.zeros(len(table), dtype=bool), *broken.values()])
     if out.all():
         raise ValueError("rules: nobody is left")
-    gone = data.people.names[np.isin(data.people.names, table.participant[out])]
+    gone = people[np.isin(people, table.participant[out])]
     exclusions = Exclusions(
         gone.tolist(), reasons, len(table), int(table.answers.sum()), int(table.answers[~out].sum())
     )

@@ -19,17 +19,15 @@ from nearer.data.splits import first_rows, groups_of, shares_of_answers
 from nearer.data.validate import frozen
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
-from nearer.lapse_rates import INDIVIDUAL_ROUNDS, SPREAD_ROUNDS, Reliability, alternate
+from nearer.lapse_rates import Reliability, weigh_answers
 from nearer.losses import Loss, loss_with
 from nearer.metrics import fit_answer_law
 from nearer.metrics.answer_law import log_odds
-from nearer.metrics.comparison import comparisons_on_map
+from nearer.metrics.comparison import filled, require_model
 from nearer.metrics.procrustes import mirrored
 from nearer.notebook import data_frame
 from nearer.objective import block_bounds, in_order, resolve_jobs
-from nearer.people.participants import places_within
-from nearer.placement import filled
-from nearer.registry import WITH_MODEL
+from nearer.people.participants import people_of, places_within
 
 # Standard deviations of the weights that are tried; 0 is the group's map.
 SPREADS = (0.0, 0.1, 0.2, 0.35, 0.6, 1.0, 1.7)
@@ -38,17 +36,15 @@ _FOLDS = 10
 _ENOUGH_HELD_OUT = 20_000
 # Of each fit: most steps, and relative decrease of the mean loss at which it stops, also while spreads are compared.
 _MOST_STEPS, _TOL, _LOOSE = 300, 1e-7, 1e-5
+# EM steps at most between lapse rates and weights: in the fit, and while spreads are compared.
+_ROUNDS, _SPREAD_ROUNDS = 20, 2
 
 
 def units_of(comparisons: Comparisons, groups: Any = None) -> Coded:
     """Who the weights are for: the participants, or groups of answers or of participants."""
     if groups is not None and not isinstance(groups, Mapping):
         return groups_of(comparisons, groups)
-    people = comparisons.people
-    if people is None:
-        raise ValueError(
-            "participants: who gave the answers is not known; give comparisons with participants, or groups= of answers"
-        )
+    people = people_of(comparisons)
     if groups is None:
         return people
     known = {str(name): group for name, group in groups.items()}
@@ -73,11 +69,12 @@ class _Problem:
     def __init__(self, comparisons: Comparisons, units: Coded, loss: Loss, n_jobs: int | None):
         self.index = frozen(comparisons.index)
         kernels.check_inside(self.index, comparisons.n_objects)
-        self.given, self.people = comparisons.weights, units if comparisons.people is None else comparisons.people
+        self.given = comparisons.weights
+        self.people = units if comparisons.people is None else comparisons.people
         self.shares = shares_of_answers(comparisons)
         self.scale = frozen(np.empty(0) if comparisons.weights is None else comparisons.weights)
         self.person = frozen(np.ascontiguousarray(units.codes, dtype=np.int32))
-        self.loss, self.n_jobs = loss, resolve_jobs(n_jobs)
+        self.loss, self.n_jobs, self.n_iter = loss, resolve_jobs(n_jobs), 0
         self.blocks = block_bounds(len(self.index), comparisons.n_objects)
 
     def value_and_gradients(self, X: np.ndarray, W: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
@@ -101,30 +98,26 @@ class _Problem:
 
     def without_guesses(
         self, X: np.ndarray, W: np.ndarray, spread: float, tol: float, rounds: int
-    ) -> tuple[np.ndarray, np.ndarray, int, Reliability | None]:
+    ) -> tuple[np.ndarray, np.ndarray, Reliability | None]:
         """From a solution, alternately weight each answer by its probability of not being a guess, and solve again."""
-        plain, n_iter = self.scale, 0
-
-        def chance() -> np.ndarray:
-            return self.loss.probability(*self.distances(X, W))
-
-        def solve(weights: np.ndarray) -> bool:
-            nonlocal X, W, n_iter
+        plain, rates = self.scale, None
+        for _ in range(rounds):
+            before, chance = rates, self.loss.probability(*self.distances(X, W))
+            weights, rates = weigh_answers(chance, self.people, self.given, self.shares)
+            if rates.settled(before):
+                break
             self.scale = frozen(weights)
-            X, W, more = self.solve(X, W, spread, tol)
-            n_iter += more
-            return False
-
-        found = alternate(chance, solve, self.people, self.given, self.shares, rounds=rounds)
+            X, W = self.solve(X, W, spread, tol)
         self.scale = plain
-        return X, W, n_iter, found
+        return X, W, rates
 
-    def solve(self, X: np.ndarray, W: np.ndarray, spread: float, tol: float) -> tuple[np.ndarray, np.ndarray, int]:
+    def solve(self, X: np.ndarray, W: np.ndarray, spread: float, tol: float) -> tuple[np.ndarray, np.ndarray]:
         """Minimise the losses plus ``|W - 1|^2 / (2 spread^2)`` with W >= 0; at spread 0, W stays 1."""
         n_places, free = X.size, spread > 0.0
 
         def parts(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return z[:n_places].reshape(X.shape), z[n_places:].reshape(W.shape) if free else np.ones_like(W)
+            weights = z[n_places:].reshape(W.shape) if free else np.ones_like(W)
+            return z[:n_places].reshape(X.shape), weights
 
         def value(z: np.ndarray) -> tuple[float, np.ndarray]:
             at, weights = parts(z)
@@ -140,12 +133,13 @@ class _Problem:
         bounds = [(None, None)] * n_places + [(0.0, None)] * W.size if free else None
         options = {"maxiter": _MOST_STEPS, "ftol": tol, "gtol": 0.0, "maxcor": 20, "maxfun": 4 * _MOST_STEPS}
         found = minimize(value, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        return *parts(found.x.copy()), int(found.nit)
+        self.n_iter += int(found.nit)
+        return parts(found.x.copy())
 
 
-def metric_scores(index: np.ndarray, loss: Loss, X: np.ndarray) -> np.ndarray:
+def metric_scores(quadruplets: np.ndarray, loss: Loss, X: np.ndarray) -> np.ndarray:
     """Slope (N, d, d) of each answer's loss in a metric M about the identity, with distances ``u' M u``."""
-    i, j, l, k = index.T if index.shape[1] == 4 else index[:, [0, 1, 0, 2]].T  # noqa: E741
+    i, j, l, k = quadruplets.T  # noqa: E741
     u, v = X[i] - X[j], X[l] - X[k]
     _, a, b = loss.terms((u * u).sum(axis=1), (v * v).sum(axis=1))
     return a[:, None, None] * u[:, :, None] * u[:, None, :] + b[:, None, None] * v[:, :, None] * v[:, None, :]
@@ -178,9 +172,8 @@ class IndividualEmbedding(BaseEstimator):
     """One map for all, and for each person the weight of each of its axes.
 
     For person p the squared distance of two objects is ``sum_a w_pa (x_a - y_a)^2`` with ``w_pa >= 0`` (as in INDSCAL).
-    Weights are shrunk towards 1 by a normal prior, whose standard deviation is chosen on held-out answers from a few
-    values, including 0 (one map for all). If people differ, the axes are determined up to their order, while those of a
-    common map are arbitrary. Lapse rates are estimated alternately with map and weights.
+    Weights are shrunk towards 1 by a normal prior, whose standard deviation is chosen on held-out answers; 0 is one map
+    for all. If people differ, the axes are determined up to their order, while those of a common map are arbitrary.
 
     Parameters
     ----------
@@ -244,9 +237,7 @@ class IndividualEmbedding(BaseEstimator):
         given = self.spread
         if given != "auto" and (isinstance(given, (str, bool)) or not 0.0 <= float(given) < np.inf):
             raise ValueError(f"spread: got {given!r}, expected 'auto' or a number of 0 or more")
-        loss = loss_with(self.loss, self.loss_params).resolve(self.n_components)
-        if not loss.has_model:
-            raise ValueError(f"loss: {loss.name!r} is not a probability model, expected one of: {WITH_MODEL}")
+        loss = require_model(loss_with(self.loss, self.loss_params), "fit").resolve(self.n_components)
         data = as_comparisons(X, y, sample_weight)
         units = units_of(data, groups)
         rng = as_generator(self.random_state)
@@ -257,21 +248,20 @@ class IndividualEmbedding(BaseEstimator):
         start = np.ascontiguousarray(np.nan_to_num(self.group_.embedding_))
         if self.reliability:
             self.group_.set_params(reliability=True, init=start, n_init=1)
-            by_unit = Answers(data.kind, len(data), units)
-            self.group_.fit(data if data.people is not None else data.replaced(answers=by_unit, answer=None))
+            by_unit = data.replaced(answers=Answers(data.kind, len(data), units), answer=None)
+            self.group_.fit(by_unit if data.people is None else data)
         problem = _Problem(data, units, loss, self.n_jobs)
         ones = np.ones((len(units.names), self.n_components))
-        start = start @ _axes_of_people(problem, start)
+        start = start @ _axes_of_people(data, units, loss, start)
         # L-BFGS-B calls BLAS for matrices of a few rows, where its threads take many times as long as one.
         with threadpool_limits(1, user_api="blas"):
             self.choice_ = self._compare_spreads(data, units, loss, start, rng) if given == "auto" else {}
-            self.spread_ = min(self.choice_, key=lambda spread: self.choice_[spread]) if self.choice_ else float(given)
+            self.spread_ = min(self.choice_, key=self.choice_.__getitem__) if self.choice_ else float(given)
             if self.spread_ > 0.0:
-                rounds = INDIVIDUAL_ROUNDS if self.reliability else 0
-                points, weights, n_iter = problem.solve(start, ones, self.spread_, _TOL)
-                found = problem.without_guesses(points, weights, self.spread_, _TOL, rounds)
-                points, weights, more, self.reliability_ = found
-                self.n_iter_ = n_iter + more
+                rounds = _ROUNDS if self.reliability else 0
+                plain = problem.solve(start, ones, self.spread_, _TOL)
+                points, weights, self.reliability_ = problem.without_guesses(*plain, self.spread_, _TOL, rounds)
+                self.n_iter_ = problem.n_iter
             else:
                 points, weights = np.nan_to_num(self.group_.embedding_), ones
                 self.reliability_, self.n_iter_ = self.group_.reliability_, self.group_.n_iter_
@@ -298,12 +288,12 @@ class IndividualEmbedding(BaseEstimator):
                 held_out += len(parts[1])
         points = [(start, np.ones((len(units.names), self.n_components)))] * len(folds)
         weight = None if data.weights is None else np.concatenate([test.scale for _, test in folds])
-        rounds = SPREAD_ROUNDS if self.reliability else 0
+        rounds = _SPREAD_ROUNDS if self.reliability else 0
         tried: dict[float, float] = {}
         for spread in SPREADS:
             odds = []
             for number, (train, test) in enumerate(folds):
-                points[number] = train.solve(*points[number], spread, _LOOSE)[:2]
+                points[number] = train.solve(*points[number], spread, _LOOSE)
                 settled = train.without_guesses(*points[number], spread, _LOOSE, rounds)[:2]
                 odds.append(log_odds(loss, *test.distances(*settled)))
             held = np.concatenate(odds)
@@ -338,7 +328,7 @@ class IndividualEmbedding(BaseEstimator):
         Rows without participants, or of unknown people, get the weights of the group; `groups` as in `fit`.
         """
         near, far, _ = self._distances(X, groups)
-        return np.where(np.isfinite(near) & np.isfinite(far), self.loss_.probability(near, far), np.nan)
+        return self.loss_.probability(near, far)
 
     def predict(self, X: Any, groups: Any = None) -> np.ndarray:
         """Whether each row of X holds for the person who answered, bool (N,); parameters as in `predict_proba`."""
@@ -353,14 +343,15 @@ class IndividualEmbedding(BaseEstimator):
     def _distances(self, X: Any, groups: Any, y: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Both distances of each comparison for whoever answered, and the weights of the comparisons."""
         check_is_fitted(self, "embedding_")
-        data = comparisons_on_map(X, self.labels_, self.n_objects_, y)
+        data = self.group_.comparisons_on_map(X, y)
         who = np.full(len(data), len(self.weights_))
         if groups is not None or data.people is not None:
             units = units_of(data, groups)
             place = {str(name): at for at, name in enumerate(self.participants_.tolist())}
             known = [place.get(str(name), len(self.weights_)) for name in units.names.tolist()]
             who = np.array(known)[units.codes]
-        X, W = filled(self.embedding_, data.n_objects), np.vstack([self.weights_, np.ones(self.embedding_.shape[1])])
+        X = filled(self.embedding_, data.n_objects)
+        W = np.vstack([self.weights_, np.ones(X.shape[1])])
         problem = _Problem(data, Coded(who, self.participants_), self.loss_, self.n_jobs)
         return *problem.distances(X, W), data.weights
 
@@ -371,16 +362,16 @@ class IndividualEmbedding(BaseEstimator):
         return data_frame(self.weights_, index=self.participants_, columns=names)
 
 
-def _axes_of_people(problem: _Problem, X: np.ndarray) -> np.ndarray:
+def _axes_of_people(data: Comparisons, units: Coded, loss: Loss, X: np.ndarray) -> np.ndarray:
     """The rotation of a map to the axes on which people differ most."""
-    d, unit = X.shape[1], problem.person
-    if d == 1 or not unit.any():  # one axis, or one person
+    d = X.shape[1]
+    if d == 1 or len(units.names) == 1:
         return np.eye(d)
-    slopes = metric_scores(problem.index, problem.loss, X)
-    if len(problem.scale):
-        slopes = slopes * problem.scale[:, None, None]
-    sums = sums_of(slopes.reshape(len(slopes), -1), unit)
-    counts = np.bincount(unit)[:, None]
+    slopes = metric_scores(data.quadruplets(), loss, X)
+    if data.weights is not None:
+        slopes = slopes * data.weights[:, None, None]
+    sums = sums_of(slopes.reshape(len(slopes), -1), units.codes)
+    counts = np.bincount(units.codes)[:, None]
     sums = sums - counts * (sums.sum(axis=0) / len(slopes))
     return joint_axes(sums.reshape(-1, d, d) / np.sqrt(np.maximum(counts, 1))[:, :, None])
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +17,14 @@ from nearer.data.coded import Coded
 from nearer.data.splits import answer_of_rows, first_rows, fold_of_rows, responses
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
-from nearer.lapse_rates import LAW_ROUNDS, SHARES, alternate, log_likelihoods
+from nearer.lapse_rates import SHARES, log_likelihoods, weigh_answers
 from nearer.metrics import comparison_distances, fit_answer_law, log_ratio
 from nearer.metrics.answer_law import logistic_slopes
-from nearer.notebook import data_frame
+from nearer.notebook import data_frame, html_table
 from nearer.refits import quiet_map, template
 
 _DROP = 1.92  # half of chi-square(1) at 95 %: how far the log-likelihood may fall within the interval
-_SHOWN = 10
+_ROUNDS = 10  # EM steps at most, of the answer law of careful people
 SIGNIFICANT = 0.05  # p-values below it are called significant, for people as for differences between them
 
 
@@ -58,7 +59,8 @@ class ParticipantTable:
 
     def table(self) -> dict[str, list[Any]]:
         """Columns by name, without those that are None."""
-        return {name: value.tolist() for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        columns = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        return {name: column.tolist() for name, column in columns.items()}
 
     def to_frame(self) -> Any:
         """The same as a pandas DataFrame, one row for each person."""
@@ -68,8 +70,10 @@ class ParticipantTable:
         return _aligned(shown_cells(self.table()))
 
     def __repr__(self) -> str:
-        more = f"\n... and {len(self) - _SHOWN:,} more" if len(self) > _SHOWN else ""
-        return f"{len(self):,} people, the most doubtful first\n{_aligned(shown_cells(self.table(), _SHOWN))}{more}"
+        return f"ParticipantTable of {len(self):,} people, the most doubtful first"
+
+    def _repr_html_(self) -> str:
+        return html_table(shown_cells(self.table()), repr(self))
 
 
 FRACTIONS = ("first", "same_side", "repeats_alike", "catch_passed", "agreement", "guesses")
@@ -77,7 +81,9 @@ FRACTIONS = ("first", "same_side", "repeats_alike", "catch_passed", "agreement",
 
 def shown_cells(table: Mapping[str, Sequence[Any]], n_rows: int | None = None) -> dict[str, list[str]]:
     """Cells of a table of people, rounded for reading, of the first `n_rows`; "" where something is not known."""
-    left_out = {"guesses_low", "guesses_high", *([] if any(table["repeats"]) else ["repeats", "repeats_alike"])}
+    left_out = {"guesses_low", "guesses_high"}
+    if not any(table["repeats"]):
+        left_out |= {"repeats", "repeats_alike"}
     cells = {
         name: [_cell(name, value) for value in values[:n_rows]]
         for name, values in table.items()
@@ -99,13 +105,11 @@ def _cell(name: str, value: Any) -> str:
 
 
 def _aligned(cells: dict[str, list[str]]) -> str:
-    columns = [[name, *values] for name, values in cells.items()]
-    widths = [max(map(len, column)) for column in columns]
-    lines = []
-    for name, *others in zip(*columns):
-        parts = [name.ljust(widths[0]), *map(str.rjust, others, widths[1:])]
-        lines.append("  ".join(parts).rstrip())
-    return "\n".join(lines)
+    columns: list[list[str]] = []
+    for name, values in cells.items():
+        width = max(map(len, [name, *values]))
+        columns.append([cell.rjust(width) if columns else cell.ljust(width) for cell in [name, *values]])
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns))
 
 
 def participants(
@@ -134,51 +138,60 @@ def participants(
         Maps that are fitted side by side; None or -1 means all cores. The result does not depend on it.
     """
     data = as_comparisons(comparisons)
-    if data.people is None:
-        raise ValueError(
-            "participants: who gave the answers is not known; add a column of it (participant, subject, worker, ...), "
-            "or give participants= to the comparisons"
-        )
-    people = data.people
-    if len(people.names) < 3:
-        raise ValueError(f"participants: got {len(people.names)}, expected at least 3 to compare each with the others")
-    n_folds = min(check_integer(n_folds, "n_folds", 2), len(people.names))
+    people = people_of(data)
+    n_people = len(people.names)
+    if n_people < 3:
+        raise ValueError(f"participants: got {n_people}, expected at least 3 to compare each with the others")
+    n_folds = min(check_integer(n_folds, "n_folds", 2), n_people)
     leans = _leans_to_others(data, estimator, n_folds, as_generator(random_state), n_jobs)
     ratio = leans[:, 0]
 
+    # Several rows of one answer count as one answer.
     first, answer = first_rows(data)
-    own = people.codes[first]
-    counts = np.bincount(answer)
-    n_people = len(people.names)
+    own, entry = people.codes[first], answer_of_rows(data)[first]
+    n_rows = np.bincount(answer)
     of_each = functools.partial(np.bincount, own, minlength=n_people)
 
     def of_answers(values: np.ndarray) -> np.ndarray:
-        return np.bincount(answer, weights=values) / counts
+        return np.bincount(answer, weights=values) / n_rows
 
     known = np.isfinite(ratio)
     right = np.where(known, np.where(ratio == 0, 0.5, ratio > 0), 0.0)
     agreement = _ratio(of_each(weights=of_answers(right)), of_each(weights=of_answers(known)))
 
-    # Several rows of one answer count as one answer.
-    share = 1.0 / counts[answer]
-    chance, logs = _law_of_careful(leans, people, share)
+    chance, logs = _law_of_careful(leans, people, 1.0 / n_rows[answer])
     guesses, low, high = _share_of_guesses(logs)
     lean = of_answers(2.0 * chance - 1.0)
-    p_chance = norm.sf(_ratio(of_each(weights=lean), np.sqrt(of_each(weights=lean**2)), 0.0))
-    entry = answer_of_rows(data)[first]
     rank, in_order = _rank_within(data, entry, own)
-    p_decline = _p_decline(lean, own, rank, guesses)
-
-    repeats, alike = _repeats(data)
-    n_answers = of_each(weights=data.votes[first]).round().astype(np.int64)
-    order = np.lexsort((p_chance * -1.0, -guesses))
+    question, response = responses(data)
+    repeats, alike = (_pairs_of_each(own, number, n_people) for number in (question, response))
     columns = {
-        "participant": people.names, "answers": n_answers, "repeats": repeats, "repeats_alike": alike,
-        "agreement": agreement, "guesses": guesses, "guesses_low": low, "guesses_high": high, "p_chance": p_chance,
-        "p_decline": p_decline, **_details(data, entry, own, rank), **_attention_checks(data),
-    }  # fmt: skip
+        "participant": people.names,
+        "answers": of_each(weights=data.votes[first]).round().astype(np.int64),
+        "repeats": repeats.astype(np.int64),
+        "repeats_alike": _ratio(alike, repeats),
+        "agreement": agreement,
+        "guesses": guesses,
+        "guesses_low": low,
+        "guesses_high": high,
+        "p_chance": norm.sf(_ratio(of_each(weights=lean), np.sqrt(of_each(weights=lean**2)), 0.0)),
+        "p_decline": _p_decline(lean, own, rank, guesses),
+        **_details(data, entry, own, rank),
+        **_attention_checks(data, people),
+    }
+    order = np.lexsort((-columns["p_chance"], -guesses))
     columns = {name: values[order] for name, values in columns.items()}
     return ParticipantTable(in_order=in_order, n_folds=n_folds, **columns)
+
+
+def people_of(data: Comparisons) -> Coded:
+    """Who gave each comparison; refused if that is not known."""
+    if data.people is None:
+        raise ValueError(
+            "participants: who gave the answers is not known; add a column of it (participant, subject, worker, ...), "
+            "or give participants= to the comparisons"
+        )
+    return data.people
 
 
 def _ratio(top: np.ndarray, below: np.ndarray, otherwise: float = np.nan) -> np.ndarray:
@@ -188,11 +201,7 @@ def _ratio(top: np.ndarray, below: np.ndarray, otherwise: float = np.nan) -> np.
 def _leans_to_others(
     data: Comparisons, estimator: OrdinalEmbedding | None, n_folds: int, rng: np.random.Generator, n_jobs: int | None
 ) -> np.ndarray:
-    """How strongly maps of other people's answers support each row, (N, 3); NaN for objects without a position.
-
-    Three features of about unit size, which change sign with the answer: log ratio of far to near, difference of the
-    distances, difference of their squares.
-    """
+    """How strongly maps of other people's answers support each row, (N, 3); NaN for objects without a position."""
     base = template(OrdinalEmbedding(2, random_state=0) if estimator is None else estimator)
     fold = fold_of_rows(len(data), n_folds, rng, data.people)
     seeds = [int(rng.integers(2**31)) for _ in range(n_folds)]
@@ -200,11 +209,13 @@ def _leans_to_others(
 
     def compare(number: int) -> None:
         held = np.flatnonzero(fold == number)
-        model = clone(base).set_params(random_state=seeds[number]).fit(data[np.flatnonzero(fold != number)])
+        model = clone(base).set_params(random_state=seeds[number]).fit(data[fold != number])
         near, far = comparison_distances(model.embedding_, data[held])
         known = np.isfinite(near + far)
-        size = float((near + far)[known].mean()) if known.any() else 1.0  # maps of different folds differ in size
+        # Maps of different folds differ in size.
+        size = float((near + far)[known].mean()) if known.any() else 1.0
         near, far = near / size, far / size
+        # Three features of about unit size, which change sign with the answer.
         ratio = np.clip(log_ratio(model.embedding_, data[held]), -10.0, 10.0)
         leans[held] = np.stack([ratio, np.sqrt(far) - np.sqrt(near), far - near], axis=1)
 
@@ -213,27 +224,19 @@ def _leans_to_others(
 
 
 def _law_of_careful(leans: np.ndarray, people: Coded, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Probability of each answer if it is not a guess, and log-likelihoods of lapse rates, estimated alternately.
-
-    The certainty of careful people may depend on the ratio or on the difference of distances, and includes lapses. The
-    law is fitted to answers weighted by the probability that they are not guesses.
-    """
+    """Probability of each answer if it is not a guess, and log-likelihoods of lapse rates, estimated alternately."""
     known = np.isfinite(leans).all(axis=1)
     leans = np.where(known[:, None], leans, 0.0)
-    weights = share * known
+    own = careful = share * known
     slopes, chance = np.zeros(leans.shape[1]), np.empty(0)
-
-    def fit(weights: np.ndarray) -> bool:
-        nonlocal slopes, chance
-        before, slopes = slopes, logistic_slopes(leans, weights, slopes)
+    for _ in range(_ROUNDS):
+        before, slopes = slopes, logistic_slopes(leans, careful, slopes)
         combined = leans @ slopes
-        chance = fit_answer_law(combined, weights).probability(combined)
-        return bool(np.abs(slopes - before).max() < 1e-3 * np.abs(slopes).max())
-
-    fit(weights)
-    # The slopes decide when to stop.
-    alternate(lambda: chance, fit, people, weights, rounds=LAW_ROUNDS, tolerance=0.0)
-    return chance, log_likelihoods(chance, people, weights)
+        chance = fit_answer_law(combined, careful).probability(combined)
+        if np.abs(slopes - before).max() < 1e-3 * np.abs(slopes).max():
+            break
+        careful, _ = weigh_answers(chance, people, own)
+    return chance, log_likelihoods(chance, people, own)
 
 
 def _share_of_guesses(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -276,57 +279,41 @@ def _p_decline(lean: np.ndarray, own: np.ndarray, rank: np.ndarray, guesses: np.
 
 def _details(data: Comparisons, entry: np.ndarray, own: np.ndarray, rank: np.ndarray) -> dict[str, np.ndarray]:
     """Response times and sides of each person, as far as they are known."""
+    rows_of = np.split(np.lexsort((rank, own)), np.cumsum(np.bincount(own))[:-1])
+
+    def of_each(measure: Callable[[np.ndarray], float], values: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """A figure of the known values of each person, in the order of answering; NaN without any."""
+        parts = (values[rows[known[rows]]] for rows in rows_of)
+        return np.array([measure(part) if len(part) else np.nan for part in parts])
+
     found: dict[str, np.ndarray] = {}
-    n_people, answers = int(own.max()) + 1, data.answers
-    if answers.seconds is not None:
-        seconds = answers.seconds[entry]
-        found["seconds"] = np.full(n_people, np.nan)
-        for person in np.unique(own[~np.isnan(seconds)]).tolist():
-            found["seconds"][person] = np.nanmedian(seconds[own == person])
-    side = np.zeros(0, np.int8) if answers.side is None else answers.side[entry]
-    if (side >= 0).any():
-        known = side >= 0
-        counts = np.zeros((n_people, int(side.max()) + 1))
-        np.add.at(counts, (own[known], side[known]), 1.0)
-        total = counts.sum(axis=1)
-        found["first"] = _ratio(counts[:, 0], total)
-        found["same_side"] = _ratio(counts.max(axis=1), total)
-        found["streak"] = _longest_streak(side[known], own[known], rank[known], n_people)
+    if data.answers.seconds is not None:
+        seconds = data.answers.seconds[entry]
+        found["seconds"] = of_each(np.median, seconds, ~np.isnan(seconds))
+    side = np.full(len(entry), -1) if data.answers.side is None else data.answers.side[entry]
+    known = side >= 0
+    if known.any():
+        found["first"] = of_each(lambda sides: np.mean(sides == 0), side, known)
+        found["same_side"] = of_each(lambda sides: np.bincount(sides).max() / len(sides), side, known)
+        found["streak"] = np.nan_to_num(of_each(_longest_streak, side, known)).astype(np.int64)
     return found
 
 
-def _attention_checks(data: Comparisons) -> dict[str, np.ndarray]:
+def _longest_streak(sides: np.ndarray) -> int:
+    return max(len(list(run)) for _, run in itertools.groupby(sides.tolist()))
+
+
+def _attention_checks(data: Comparisons, people: Coded) -> dict[str, np.ndarray]:
     """Attention checks with a known outcome of each person, and the fraction passed, if there were any."""
-    answers, people = data.answers, data.people
-    if answers.correct is None or not answers.is_check().any():
+    answers = data.answers
+    if answers.correct is None or answers.participant is None or not answers.n_checks:
         return {}
-    assert answers.participant is not None
-    assert people is not None
     who = answers.participant.each()
     asked = answers.is_check() & (answers.correct >= 0) & np.isin(who, people.names)
     own, right = np.searchsorted(people.names, who[asked]), answers.correct[asked] == 1
-    n_asked, n_right = (np.bincount(own, weights=which, minlength=len(people.names)) for which in (None, right))
+    n_asked = np.bincount(own, minlength=len(people.names))
+    n_right = np.bincount(own, weights=right, minlength=len(people.names))
     return {"catch": n_asked, "catch_passed": _ratio(n_right, n_asked)}
-
-
-def _longest_streak(side: np.ndarray, own: np.ndarray, rank: np.ndarray, n_people: int) -> np.ndarray:
-    """Longest run of answers on one side, of each person."""
-    order = np.lexsort((rank, own))
-    side, own = side[order], own[order]
-    new = np.append(True, (np.diff(own) != 0) | (np.diff(side) != 0))
-    start = np.flatnonzero(new)
-    longest = np.zeros(n_people, dtype=np.int64)
-    np.maximum.at(longest, own[start], np.diff(np.append(start, len(side))))
-    return longest
-
-
-def _repeats(data: Comparisons) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of answers of one person to one question, and the fraction of them that agree."""
-    assert data.people is not None
-    n_people, own = len(data.people.names), data.people.codes[first_rows(data)[0]]
-    question, response = responses(data)
-    total, alike = (_pairs_of_each(own, which, n_people) for which in (question, response))
-    return total.astype(np.int64), _ratio(alike, total)
 
 
 def _pairs_of_each(own: np.ndarray, number: np.ndarray, n_people: int) -> np.ndarray:

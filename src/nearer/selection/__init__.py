@@ -9,17 +9,6 @@ from nearer.selection.evaluate import Evaluation, evaluate
 from nearer.selection.learning_curve import LearningCurve, PowerLaw, fit_power_law, learning_curve
 
 __all__ = [
-    "Bootstrap",
-    "DimensionSelection",
-    "Evaluation",
-    "Interrupted",
-    "Interval",
-    "LearningCurve",
-    "NearerIntervals",
-    "PowerLaw",
-    "bootstrap",
-    "cross_validate_dimensions",
-    "evaluate",
-    "fit_power_law",
-    "learning_curve",
-]
+    "Bootstrap", "DimensionSelection", "Evaluation", "Interrupted", "Interval", "LearningCurve", "NearerIntervals",
+    "PowerLaw", "bootstrap", "cross_validate_dimensions", "evaluate", "fit_power_law", "learning_curve",
+]  # fmt: skip

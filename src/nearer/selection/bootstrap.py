@@ -54,9 +54,8 @@ class Interval:
 class NearerIntervals:
     """Confidence intervals of ``log(far / near)``, the log ratio of two distances, for m questions.
 
-    Positive if the near pair is nearer, log 2 if the far pair is twice as far apart; independent of scale, rotation and
-    position of the map. The interval is normal; its squared standard error is the variance over the resamples plus the
-    squared bias, times the squared `widening` of the bootstrap.
+    Positive if the near pair is nearer, log 2 if the far pair is twice as far apart. The interval is normal; its
+    squared standard error is the variance over the resamples plus the squared bias, times the squared `widening`.
     """
 
     log_ratio: np.ndarray  # (m,), on the map fitted to all answers; NaN where an object has no position
@@ -77,9 +76,8 @@ class Bootstrap:
 
     Resamples scatter about the map fitted to all answers, which is biased, since the loss does not model wrong
     answers. `likely` is the maximum-likelihood map of models with lapses, and `simulated` are fits to answers drawn
-    from it; the bias is the mean of `simulated` minus `likely`. `covariance` is that of the resamples plus the outer
-    product of the map's difference from `likely`, widened like the intervals. `widening` is chosen so that 90 % of
-    the intervals about the simulated fits contain `likely`.
+    from it; the bias is the mean of `simulated` minus `likely`. `covariance` includes the bias. `widening` is chosen
+    so that 90 % of the intervals about the simulated fits contain `likely`.
     """
 
     embedding: np.ndarray  # (n_objects, n_components), fitted to all answers
@@ -105,15 +103,10 @@ class Bootstrap:
     def nearer(self, questions: Any, level: float = 0.9) -> NearerIntervals:
         """Is i nearer to j than to k?
 
-        Parameters
-        ----------
-        questions : array-like of int, shape (m, 3) or (m, 4), or Comparisons
-            Rows i, j, k or i, j, l, k: is the distance of i and j less than that of i (or l) and k? Comparisons with
-            labels are matched by label.
-        level : float, default 0.9
-            Of the interval for each question on its own.
+        Questions are rows i, j, k or i, j, l, k, int (m, 3) or (m, 4), or comparisons, matched by label: is the
+        distance of i and j less than that of i (or l) and k? Each has its own interval of confidence `level`.
         """
-        check_level(level)
+        check_fraction(level, "level")
         asked = on_labels(as_comparisons(questions), self.labels, is_table(questions))
         if asked.n_objects > len(self.embedding):
             raise ValueError(f"questions: name an object beyond the {len(self.embedding):,} of the map")
@@ -142,22 +135,18 @@ def bootstrap(
     """Fit the map again to answers drawn with replacement.
 
     Every resample starts from the map fitted to all answers, or from random points if that map satisfies all of them.
-    The bias of the map, due to wrong answers that its loss does not model, is estimated by simulation: answers are
-    drawn from a map fitted by models with lapses, and the fits to them are compared with that map.
-
-    Intervals and regions assume that the dimension is right; docs/conclusions.md says how often they contain the truth.
+    The bias of the map is estimated by simulation, see `Bootstrap`. Intervals and regions assume that the dimension is
+    right; docs/conclusions.md says how often they contain the truth.
 
     Parameters
     ----------
     estimator : OrdinalEmbedding
-        What to fit. If it is fitted already, its map is taken as the one of all answers; otherwise a copy is fitted,
-        for which several starts (``n_init=4``) are worth their time.
+        What to fit. If it is fitted already, its map is taken as the one of all answers.
     comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes in memory
         Votes are drawn one by one; any other answer is drawn with all its rows and their weights.
     n_resamples : int, default 200
     by : {"comparison", "participant"}, default "comparison"
-        What is drawn: single answers, or participants with all of theirs (answers of one person are seldom
-        independent, so this is the safer choice where participants are known).
+        What is drawn: single answers, or participants with all of theirs, which is safer where they are known.
     random_state : int or Generator, optional
     n_jobs : int, optional
         Resamples side by side; the result does not depend on it.
@@ -187,7 +176,8 @@ def bootstrap(
         drawn = data[weights > 0].replaced(weights=weights[weights > 0])
         X = fit_best(base, drawn, starts, fresh, own).embedding_
         score = comparison_accuracy(X, data[left_out]) if left_out.any() else math.nan
-        return procrustes_align(X, full.embedding_), score, (weights, left_out) if number < _N_JUDGES else None
+        kept = (weights, left_out) if number < _N_JUDGES else None
+        return procrustes_align(X, full.embedding_), score, kept
 
     maps, scores, drawn = zip(*quiet_map(run, n_jobs, range(n_resamples), rng.spawn(n_resamples)))
     samples = np.array(maps)
@@ -208,12 +198,8 @@ def likely_map(
     start: np.ndarray, comparisons: Comparisons, resamples: Sequence[Resample], rng: np.random.Generator,
     n_jobs: int | None,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Maximum-likelihood map of models with lapses, and the probability (N,) of each answer.
-
-    A loss whose model has no lapses distorts the map to accommodate wrong answers: ste, for example, makes a flat map
-    round. Fits start at `start`, NaN for objects in no comparison. The answer law is fitted to the answers left out of
-    the resamples: on training answers it would be overconfident.
-    """
+    """Maximum-likelihood map of models with lapses, by fits from `start`, and the probability (N,) of each answer."""
+    # A model without lapses distorts the map to accommodate wrong answers: ste, for example, makes a flat map round.
     everybody = Answers(comparisons.kind, len(comparisons), Coded.constant("all", len(comparisons)))
     data = comparisons.replaced(answers=everybody, answer=None, labels=None)
     lowest, loss, X, no_slip = math.inf, _MODELS[0], np.nan_to_num(start), np.ones(len(data))
@@ -240,7 +226,9 @@ def likely_map(
         unseen = unseen if unseen.any() else own > 0
         return log_odds(loss, *comparison_distances(Y, data[unseen])), own[unseen]
 
-    odds, counts = map(np.concatenate, zip(*quiet_map(held_out, n_jobs, resamples, rng.spawn(len(resamples)))))
+    # On training answers the law would be overconfident.
+    judged = quiet_map(held_out, n_jobs, resamples, rng.spawn(len(resamples)))
+    odds, counts = map(np.concatenate, zip(*judged))
     law = fit_answer_law(odds, counts)
     return X, law.probability(log_odds(loss, *comparison_distances(X, comparisons)))
 
@@ -248,10 +236,7 @@ def likely_map(
 def _widened(
     embedding: np.ndarray, samples: np.ndarray, likely: np.ndarray, fits: np.ndarray, asked: Comparisons
 ) -> tuple[float, np.ndarray]:
-    """The factor by which intervals are too narrow for simulated fits, leaving each out in turn, and wide covariances.
-
-    The covariances hold the bias: that of a position is the difference of this map from the likely one.
-    """
+    """Factor by which intervals about simulated fits are too narrow, and covariances that include the bias, widened."""
     off = _off(likely, fits, asked)
     variance = _log_ratios(samples, asked).var(axis=0, ddof=1)
     away = np.abs(off) / np.ma.sqrt(variance + _of_the_others(off) ** 2)
@@ -263,7 +248,8 @@ def _widened(
         np.einsum("ni,nij,nj->n", error, np.linalg.pinv(about, hermitian=True), error)
         for error, about in zip(errors, covariance[known] + _outer(_of_the_others(errors)))
     ]
-    regions = _times(np.sqrt(np.maximum(np.array(apart), 0.0)), math.sqrt(chi2.ppf(_LEVEL, embedding.shape[1])))
+    expected = math.sqrt(chi2.ppf(_LEVEL, embedding.shape[1]))
+    regions = _times(np.sqrt(np.maximum(apart, 0.0)), expected)
     return intervals, (covariance + _outer(procrustes_align(likely, embedding) - embedding)) * regions**2
 
 
@@ -292,10 +278,7 @@ def _times(away: np.ndarray, expected: float) -> float:
 
 
 def _draws(data: Comparisons, by: str) -> Callable[[np.random.Generator], Resample]:
-    """Draw answers with all their rows, or participants with all their answers.
-
-    Left out are the answers to questions of which none was drawn, or those of the other participants.
-    """
+    """Draw answers or participants; left out are questions of which no answer was drawn, or the other participants."""
     own, votes = np.ones(len(data)) if data.weights is None else data.weights, None
     if by == "comparison":
         (first, unit), together = first_rows(data), question_of_rows(data)
@@ -334,15 +317,9 @@ def _covariances(samples: np.ndarray) -> np.ndarray:
 
 def interval_of(values: Any, level: float, *methods: str) -> Interval:
     """Median and quantiles; values with infinities need methods of `np.quantile` that do not interpolate."""
-    check_level(level)
+    check_fraction(level, "level")
     low, middle, high = (
         float(np.quantile(values, q, method=method))  # type: ignore[call-overload]
         for q, method in zip(((1 - level) / 2, 0.5, (1 + level) / 2), methods or ("linear",) * 3)
     )
     return Interval(middle, low, high, level)
-
-
-def check_level(level: float) -> None:
-    """Refuse a confidence level outside (0, 1)."""
-    if not 0 < check_fraction(level, "level") < 1:
-        raise ValueError(f"level: got {level}, expected a number between 0 and 1")

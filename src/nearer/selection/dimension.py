@@ -68,7 +68,7 @@ class DimensionSelection:
         """The result in words."""
         if self.chosen is None:
             return f"interrupted: {self.n_folds.sum()} of {self.fold_accuracy.size} maps were finished, none is chosen"
-        at = int(np.flatnonzero(self.dims == self.chosen)[0])
+        at = int(np.searchsorted(self.dims, self.chosen))
         found = f"{self.accuracy[at]:.1%} ± {self.accuracy_se[at]:.1%} of held-out answers satisfied"
         if self.decisive:
             fewer = "fewer predict worse, " if at else ""
@@ -105,9 +105,8 @@ def cross_validate_dimensions(
 ) -> DimensionSelection:
     """Cross-validate the dimension of the map.
 
-    Every fold fits two kinds of maps. Those of the estimator, made as by `fit`, give the accuracy to expect. Those of
-    the softplus loss, fitted from the largest dimension down, decide: losses such as tste distort a map, and a further
-    dimension may compensate for that although the objects do not have it.
+    Every fold fits two kinds of maps. Those of the estimator give the accuracy to expect. Those of the softplus loss
+    decide: losses such as tste distort a map, and a further dimension may merely compensate for that.
 
     Parameters
     ----------
@@ -117,8 +116,8 @@ def cross_validate_dimensions(
     dims : iterable of int, default range(1, 7)
     n_folds : int, default 5
     groups : array-like, shape (N,), or "participants", optional
-        Answers that stay in one fold. Default: those to the same question, with all rows of an odd-one-out answer or
-        a ranking, so that no held-out answer is known; where fewer questions than folds were asked, rows of one answer.
+        Answers that stay in one fold. Default: those to the same question; where fewer questions than folds were
+        asked, the rows of one answer.
     random_state : int or Generator, optional
     n_jobs : int, optional
         Folds side by side; the result does not depend on it.
@@ -162,8 +161,8 @@ def cross_validate_dimensions(
         raise Interrupted(DimensionSelection(tried, *table)) from None
     evidence = None
     if several:
-        rows = np.concatenate(tested)
-        evidence = weigh(tried, np.concatenate(results, axis=1), units.codes[rows], take(data.weights, rows))
+        rows, ratios = np.concatenate(tested), np.concatenate(results, axis=1)
+        evidence = weigh(tried, ratios, units.codes[rows], take(data.weights, rows))
     n_answers = min(train.n_answers for train in trains)
     return conclude(tried, table, evidence, n_objects=int(data.seen.sum()), n_answers=n_answers)
 
@@ -171,13 +170,9 @@ def cross_validate_dimensions(
 def conclude(
     dims: np.ndarray, table: np.ndarray, evidence: Evidence | None, *, n_objects: int, n_answers: float
 ) -> DimensionSelection:
-    """Find the dimensions that the answers do not rule out, and why.
-
-    `table` (2, n_folds, m) holds accuracy and log-loss. The number of training answers decides whether another
-    dimension could have been seen at all.
-    """
+    """Find the dimensions that the answers do not rule out, and why; `table` (2, n_folds, m): accuracy, log-loss."""
     chosen = int(dims[0]) if evidence is None else evidence.chosen
-    at = 0 if evidence is None else evidence.place
+    at = int(np.searchsorted(dims, chosen))
     candidates, reasons = [chosen], []
     accuracy, error = _mean_and_se(table[0])
     if accuracy[at] - 2.0 * error[at] <= 0.5:
@@ -201,7 +196,7 @@ def conclude(
                 f"a training set of {n_answers:,.0f} answers about {n_objects:,} objects is too small to see more "
                 f"than {counted(chosen, 'dimension')} (about {needed:,.0f} needed)"
             )
-        elif evidence.by_larger > -_RULED_OUT_ABOVE:
+        elif evidence.better[at, at + 1 :].max() > -_RULED_OUT_ABOVE:
             candidates.append(int(dims[at + 1]))
             reasons.append(f"{dims[at + 1]} does not predict clearly worse than {chosen}")
     return DimensionSelection(dims, table[0], table[1], evidence, chosen, tuple(candidates), tuple(reasons))

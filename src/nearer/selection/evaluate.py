@@ -16,21 +16,33 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
 from nearer.metrics.comparison import filled
 from nearer.people import ParticipantTable, participants
-from nearer.refits import Interrupted
 from nearer.selection.bootstrap import Bootstrap
 from nearer.selection.bootstrap import bootstrap as resample
 from nearer.selection.dimension import DimensionSelection, cross_validate_dimensions
 from nearer.selection.learning_curve import LearningCurve
 from nearer.selection.learning_curve import learning_curve as measure_learning_curve
-from nearer.selection.thresholds import FEWEST_ANSWERS, FEWEST_PEOPLE, FOLDS, LEVEL, ROUGH, default_folds
+from nearer.selection.thresholds import FEWEST_PEOPLE, FOLDS, LEVEL, ROUGH, default_folds
 from nearer.warning_types import InputWarning
 
 Monitor = Callable[[str, str, Callable[[], Any]], Any]
-# The cross-validation in summary.json: name there -> field of `Evaluation`.
+# Figures in summary.json: of the cross-validation, with the field of `Evaluation` that holds each, and of `check`.
 _CROSS_VALIDATION = {
-    "accuracy": "held_out", "standard_error": "standard_error", "low": "held_out_low", "high": "held_out_high",
-    "level": "level", "fold_accuracy": "fold_accuracy",
-}  # fmt: skip
+    "accuracy": "held_out",
+    "standard_error": "standard_error",
+    "low": "held_out_low",
+    "high": "held_out_high",
+    "level": "level",
+    "fold_accuracy": "fold_accuracy",
+}
+_CHECKED = (
+    "n_questions",
+    "n_repeated_questions",
+    "noise_ceiling",
+    "noise_ceiling_low",
+    "components",
+    "problems",
+    "n_adaptive",
+)
 
 
 @dataclass(frozen=True)
@@ -95,7 +107,7 @@ class Evaluation:
         if self.people is not None:
             values["people"] = self.people.table()
         if self.check is not None:
-            values["check"] = _checked(self.check)
+            values["check"] = {name: getattr(self.check, name) for name in _CHECKED}
         return values
 
 
@@ -108,9 +120,8 @@ def figures_of(summary: Mapping[str, Any]) -> dict[str, Any]:
     if found is not None:
         figures |= {field: found[name] for name, field in _CROSS_VALIDATION.items()}
         figures["fold_accuracy"] = tuple(figures["fold_accuracy"])
-    if summary.get("check") is not None:
-        figures |= _ceiling(summary["check"])
-    return figures
+    checked = summary.get("check")
+    return figures if checked is None else figures | _ceiling(checked)
 
 
 def _ceiling(checked: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,14 +132,6 @@ def _ceiling(checked: Mapping[str, Any]) -> dict[str, Any]:
         "ceiling_questions": checked.get("n_repeated_questions") or None,
         "random_only": bool(checked.get("n_adaptive")),
     }
-
-
-_CHECKED = ("n_questions", "n_repeated_questions", "noise_ceiling", "noise_ceiling_low", "components", "problems",
-            "n_adaptive")  # fmt: skip
-
-
-def _checked(check: CheckResult) -> dict[str, Any]:
-    return {name: getattr(check, name) for name in _CHECKED}
 
 
 def evaluate(
@@ -170,63 +173,53 @@ def evaluate(
         raise ValueError(f"cv_by: got {cv_by!r}, expected 'question' or 'participant'")
     check_bool(learning_curve, "learning_curve")
     check_bool(people, "people", allow_none=True)
-    groups = "participants" if cv_by == "participant" else None
     answers = answers_about(model, comparisons)
     if answers is None:  # out of reach; what the solver last recorded of them may be known
         history = getattr(model, "history_", None)
         error = history[-1].train_error if history else None
         return Evaluation(None if error is None else 1.0 - error)
 
-    def attempt(name: str, details: str, run: Callable[[], Any]) -> Any:
+    def attempt(name: str, details: str, study: Callable[..., Any], *given: Any, **how: Any) -> Any:
+        def run() -> Any:
+            return study(*given, **how, random_state=model.random_state, n_jobs=model.n_jobs)
+
         try:
             return run() if monitor is None else monitor(name, details, run)
         except ValueError as error:
             warnings.warn(f"{name} left out: {error}", InputWarning, stacklevel=3)
             return None
 
-    checked = check(answers, model.embedding_.shape[1])
-    found: dict[str, Any] = {"training": model.score(answers), "check": checked, **_ceiling(_checked(checked))}
-    options: dict[str, Any] = {"random_state": model.random_state, "n_jobs": model.n_jobs}
-    usual = default_folds(len(answers)) if answers.n_answers >= FEWEST_ANSWERS else 0
+    checked = check(answers, model.n_components_)
+    found: dict[str, Any] = {"training": model.score(answers), "check": checked, **_ceiling(vars(checked))}
+    usual = default_folds(answers)
     folds = usual if cv is None else cv
-    tried = () if dims is None else tuple(dims)
-    own = model.n_components_
-
-    def cross_validated(dims: Iterable[int]) -> DimensionSelection:
-        return cross_validate_dimensions(model, answers, dims, n_folds=folds or FOLDS, groups=groups, **options)
-
-    def by_folds() -> DimensionSelection:
-        try:
-            return cross_validated([own])
-        except Interrupted as stopped:  # some folds are no cross-validation
-            raise KeyboardInterrupt from stopped
-
+    how = {"n_folds": folds or FOLDS, "groups": "participants" if cv_by == "participant" else None}
+    tried, own = [] if dims is None else list(dims), model.n_components_
     if tried:
         names = ", ".join(map(str, tried))
-        found["dimensions"] = attempt("accuracy by dimension", names, lambda: cross_validated(tried))
+        found["dimensions"] = attempt(
+            "accuracy by dimension", names, cross_validate_dimensions, model, answers, tried, **how
+        )
     if folds:
         measured = found.get("dimensions")
         # Where the map of this dimension is evaluated already, it has one held-out accuracy.
         if own not in tried or measured is None or measured.chosen is None:
-            measured = attempt("cross-validation", f"{folds} folds", by_folds)
-        found |= {} if measured is None else _held_out(measured, own)
+            measured = attempt(
+                "cross-validation", f"{folds} folds", cross_validate_dimensions, model, answers, [own], **how
+            )
+        if measured is not None and measured.chosen is not None:  # some folds are no cross-validation
+            found |= _held_out(measured, own)
     if learning_curve:
-        found["learning_curve"] = attempt(
-            "learning curve", "10 repeats", lambda: measure_learning_curve(model, answers, **options)
-        )
+        found["learning_curve"] = attempt("learning curve", "10 repeats", measure_learning_curve, model, answers)
     if bootstrap is not None:
         by = "comparison" if answers.people is None or len(answers.people.names) < 2 else "participant"
-        found["bootstrap"] = attempt(
-            "bootstrap", f"{bootstrap} resamples by {by}",
-            lambda: resample(model, answers, n_resamples=bootstrap, by=by, **options),
-        )  # fmt: skip
+        details = f"{bootstrap} resamples by {by}"
+        found["bootstrap"] = attempt("bootstrap", details, resample, model, answers, n_resamples=bootstrap, by=by)
     if people is None:
         people = bool(usual) and answers.people is not None and len(answers.people.names) >= FEWEST_PEOPLE
     if people:
-        found["people"] = attempt(
-            "participants", "each against a map of the others",
-            lambda: participants(answers, model, n_folds=FOLDS, **options),
-        )  # fmt: skip
+        details = "each against a map of the others"
+        found["people"] = attempt("participants", details, participants, answers, model, n_folds=FOLDS)
     return Evaluation(**found)
 
 
@@ -243,12 +236,9 @@ def _held_out(found: DimensionSelection, n_components: int) -> dict[str, Any]:
 def score_map(model: OrdinalEmbedding, comparisons: Any) -> dict[str, Any]:
     """Evaluate a map on answers: how many it satisfies, and how well its loss (if any) predicts them.
 
-    Returns
-    -------
-    dict
-        ``accuracy`` (by weight), ``n_comparisons`` and ``n_satisfied`` (rows); with weights ``weight`` and
-        ``weight_satisfied`` (sums) and ``weights_are_votes``; for a loss with a model ``loss`` (its name), ``log_loss``
-        and ``calibration_error``.
+    Returns ``accuracy`` (by weight), ``n_comparisons`` and ``n_satisfied`` (rows); with weights also ``weight``,
+    ``weight_satisfied`` and ``weights_are_votes``; for a loss with a model its name, ``log_loss`` and
+    ``calibration_error``.
     """
     data = model.comparisons_on_map(comparisons)
     satisfied = model.predict(data)
@@ -262,7 +252,8 @@ def score_map(model: OrdinalEmbedding, comparisons: Any) -> dict[str, Any]:
         found["weights_are_votes"] = are_votes
     loss = getattr(model, "loss_", None)
     if loss is not None and loss.has_model:
-        found |= {"loss": loss.name, "log_loss": log_loss(filled(model.embedding_, data.n_objects), data, loss)}
+        embedding = filled(model.embedding_, data.n_objects)
+        found |= {"loss": loss.name, "log_loss": log_loss(embedding, data, loss)}
         found["calibration_error"] = calibrate(model, data).ece
     return found
 

@@ -63,12 +63,7 @@ class PowerLaw:
 def fit_power_law(n: np.ndarray, accuracy: np.ndarray, se: np.ndarray | None = None) -> PowerLaw:
     """Weighted least squares over ceiling <= 1, scale >= 0 and exponents from 0.5 to 1.5.
 
-    Parameters
-    ----------
-    n, accuracy : ndarray of float64, shape (m,)
-        With m >= 3.
-    se : ndarray of float64, shape (m,), optional
-        Standard errors of the accuracies; default: all the same.
+    `n` and `accuracy` are (m,) with m >= 3; `se` (m,) are the standard errors, by default all the same.
     """
     se = np.ones(len(n)) if se is None else se
     laws = []
@@ -85,8 +80,7 @@ class LearningCurve:
     """Accuracy on held-out answers for m training sizes.
 
     Predictions are medians and quantiles of the `plausible_laws`, which are simulated and agree with the accuracies
-    measured. With fewer than about 2 n d log n training answers (`early`) the steep part of the curve may be yet to
-    come, so upper bounds of the accuracy are 1.
+    measured. With few training answers (`early`) the steep part of the curve may be yet to come, so upper bounds are 1.
     """
 
     n_comparisons: np.ndarray  # int (m,)
@@ -198,11 +192,8 @@ def _simulated_laws(
     base: OrdinalEmbedding, data: Comparisons, X: np.ndarray, law: AnswerLaw, n: int, accuracy: float,
     n_held_out: float, rng: np.random.Generator, n_jobs: int | None,
 ) -> list[PowerLaw]:  # fmt: skip
-    """Power laws for answers like these about objects at X, given the accuracy measured with n answers.
-
-    `law` is the answer law of maps fitted to n answers. That of the true map is sharper: its slope is chosen such that
-    n simulated answers give the measured accuracy, within its error.
-    """
+    """Power laws for answers like these about objects at X, given accuracy and answer law of maps of n answers."""
+    # The law of the true map is sharper: with its slope, n simulated answers give the measured accuracy.
     draw = _questions_like(data)
     asked = draw(_N_QUESTIONS, rng)
     seen = log_ratio(X, asked)
@@ -229,9 +220,9 @@ def _simulated_laws(
     error = math.sqrt(max(accuracy * (1.0 - accuracy), 1e-6) / n_held_out + luck)
     now = np.maximum.accumulate(present.mean(axis=1))
     wanted = accuracy + error * np.array([-1.0, 0.0, 1.0])
-    low, middle, high = curves(np.exp(np.interp(wanted, now, np.log(_SHARPER))).tolist(), _AHEAD).mean(axis=1)
-    at = _AHEAD.index(1.0)
-    low, middle, high = (found - found[at] for found in (low, middle, high))  # gains over the present accuracy
+    sharper = np.exp(np.interp(wanted, now, np.log(_SHARPER)))
+    ahead = curves(sharper.tolist(), _AHEAD).mean(axis=1)
+    low, middle, high = ahead - ahead[:, [_AHEAD.index(1.0)]]  # gains over the present accuracy
     sizes = n * np.array(_AHEAD)
     laws = []
     for level, gain in rng.normal(size=(_N_LAWS, 2)).tolist():

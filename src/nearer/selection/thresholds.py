@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from nearer.data import Comparisons
+
 FOLDS = 5  # of a cross-validation: maps of 80 % of the answers are close to those of all
 FEWEST_ANSWERS = 50  # fewer make a held-out accuracy uncertain by more than 10 points
 MOST_COMPARISONS = 200_000  # beyond, five further fits take longer than a user would wait without asking for them
@@ -22,6 +24,7 @@ def n_d_log_n(n_objects: int, d: int) -> float:
     return n_objects * d * math.log2(max(n_objects, 2))
 
 
-def default_folds(n_comparisons: int) -> int:
+def default_folds(answers: Comparisons) -> int:
     """Folds of a cross-validation by default: 5 where it is informative and quick, else 0."""
-    return FOLDS if FEWEST_ANSWERS <= n_comparisons <= MOST_COMPARISONS else 0
+    enough = min(len(answers), answers.n_answers) >= FEWEST_ANSWERS
+    return FOLDS if enough and len(answers) <= MOST_COMPARISONS else 0
