@@ -14,7 +14,7 @@ import pytest
 
 import nearer as package
 from nearer.cli.app import cli, commands, explain
-from nearer.cli.output import plain, visible
+from nearer.cli.output import json_text, visible
 from nearer.distributed.cluster import ClusterError
 from nearer.estimator import OrdinalEmbedding
 from nearer.io import FileFormatError
@@ -102,9 +102,9 @@ def test_visible_spells_out_what_could_command_a_terminal():
     assert visible("שלום 🎈\n\tx") == "שלום 🎈\n\tx"
 
 
-def test_plain_is_json():
-    values = plain({"a": np.float64(1.5), "b": np.array([1.0, np.nan]), 3: (np.int32(4), None), "e": np.bool_(True)})
-    assert json.loads(json.dumps(values, allow_nan=False)) == {"a": 1.5, "b": [1.0, None], "3": [4, None], "e": True}
+def test_arrays_become_json_and_what_is_not_finite_null():
+    values = {"a": np.float32(1.5), "b": np.array([1.0, np.nan]), 3: (np.int32(4), float("inf")), "e": np.bool_(True)}
+    assert json.loads(json_text(values)) == {"a": 1.5, "b": [1.0, None], "3": [4, None], "e": True}
 
 
 def test_warnings_and_log_messages_are_lines_of_the_command_each_once(nearer, monkeypatch, answers):

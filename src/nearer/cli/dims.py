@@ -18,11 +18,10 @@ from nearer.cli.output import Say, command
 @options.CV_BY
 @options.PICTURE
 @options.FORCE
-@options.fitting_options
-@inputs.reading_options
+@options.FITTING
+@inputs.READING
 def dims_command(
-    say: Say, file: str, dims: tuple[int, ...], cv: int, cv_by: str, picture: str | None,
-    fitting: dict[str, Any], reading: dict[str, Any],
+    say: Say, file: str, dims: tuple[int, ...], cv: int, cv_by: str, picture: str | None, **given: Any
 ) -> None:  # fmt: skip
     """Find how many dimensions the answers in FILE support.
 
@@ -30,8 +29,8 @@ def dims_command(
     dimension that no larger one beats is chosen. Ctrl-C stops the computation and reports the results so far (exit code
     130).
     """
-    estimator = options.make_estimator(fitting)
-    result = inputs.read_answers(say, file, reading)
+    estimator = options.make_estimator(given)
+    result = inputs.read_answers(say, file, given)
     from nearer.check import check
     from nearer.reports.sentences import dimension_lines
     from nearer.selection import Interrupted, cross_validate_dimensions

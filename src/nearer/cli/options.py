@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -62,21 +61,21 @@ N_JOBS = click.option("--n-jobs", type=int, help="Threads; all cores if not give
 RANDOM_STATE = click.option("--random-state", type=click.IntRange(0), default=0, help="Seed: same number, same result.")
 
 
-def grouped(into: str, *options: Callable) -> Callable[[Callable], Callable]:
-    """A decorator that adds options to a command, which gets their values as one dict called `into`."""
+class OptionGroup:
+    """Several options as one decorator; a command gets the value of each as a keyword argument."""
 
-    def decorate(function: Any) -> Any:
-        @functools.wraps(function)
-        def gathering(*args: Any, **kwargs: Any) -> Any:
-            return function(*args, **{into: {name: kwargs.pop(name) for name in names}}, **kwargs)
+    def __init__(self, *options: Callable):
+        self._options = options
+        self.names = [parameter.name for parameter in click.command()(self(lambda: None)).params]
 
-        begun = len(getattr(function, "__click_params__", ()))
-        for option in reversed(options):
-            option(gathering)
-        names = [parameter.name for parameter in gathering.__click_params__[begun:]]  # type: ignore[attr-defined]
-        return gathering
+    def __call__(self, function: Any) -> Any:
+        for option in reversed(self._options):
+            function = option(function)
+        return function
 
-    return decorate
+    def of(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Their values, of all that a command got."""
+        return {name: given[name] for name in self.names}
 
 
 def were_given(names: Iterable[str]) -> list[str]:
@@ -95,8 +94,7 @@ def refuse_given(names: Iterable[str], why: str) -> None:
         raise click.UsageError(f"{option}: {why}")
 
 
-fitting_options = grouped(
-    "fitting",
+FITTING = OptionGroup(
     entry("--loss", registry.LOSSES, "What is minimised.", default="tste"),
     click.option("--alpha", type=float, help="Degrees of freedom of tste.  [default: n_components - 1, at least 1]"),
     click.option("--delta", type=float, help="Regularisation of ckl.  [default: 0.05]"),
@@ -111,15 +109,15 @@ fitting_options = grouped(
 )
 
 
-def make_estimator(fitting: dict[str, Any], n_components: Any = 2) -> nearer.OrdinalEmbedding:
-    """The estimator that `fitting_options` describe; refuses bad ones before any work."""
+def make_estimator(given: Mapping[str, Any], n_components: Any = 2) -> nearer.OrdinalEmbedding:
+    """The estimator that the options FITTING describe; refuses bad ones before any work."""
     from nearer.losses import get_loss
     from nearer.solvers import get_solver
 
-    given: dict[str, Any] = {name: value for name, value in fitting.items() if value is not None}
-    loss_params: dict[str, float] = {name: given.pop(name) for name in ("alpha", "delta") if name in given}
-    get_loss(given["loss"], **loss_params)
-    limits = {name: given.pop(name) for name in ("max_epochs", "tol") if name in given}
+    fitting = {name: value for name, value in FITTING.of(given).items() if value is not None}
+    loss_params: dict[str, float] = {name: fitting.pop(name) for name in ("alpha", "delta") if name in fitting}
+    limits = {name: fitting.pop(name) for name in ("max_epochs", "tol") if name in fitting}
+    get_loss(fitting["loss"], **loss_params)
     if limits:
-        given["solver"] = replace(get_solver(given["solver"]), **limits)
-    return nearer.OrdinalEmbedding(n_components, loss_params=loss_params or None, **given)
+        fitting["solver"] = replace(get_solver(fitting["solver"]), **limits)
+    return nearer.OrdinalEmbedding(n_components, loss_params=loss_params or None, **fitting)

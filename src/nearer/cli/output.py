@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import re
 import shlex
@@ -32,21 +31,10 @@ def visible(text: str) -> str:
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
-def plain(value: Any) -> Any:
-    """Values as JSON has them; what is not finite becomes null."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
-
-
 def json_text(values: Mapping[str, Any]) -> str:
-    return json.dumps(plain(values), indent=2, allow_nan=False)
+    """Values and arrays as JSON; what is not finite becomes null."""
+    text = json.dumps(values, default=lambda value: value.tolist() if hasattr(value, "tolist") else str(value))
+    return json.dumps(json.loads(text, parse_constant=lambda _: None), indent=2)
 
 
 def repeat_command() -> str:

@@ -35,10 +35,10 @@ from nearer.cli.output import TABLES, OutputFile, Say, command
 @click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Dimensions of the map.")
 @options.RANDOM_STATE
 @options.FORCE
-@inputs.reading_options
+@inputs.READING
 def suggest_command(
     say: Say, file: str | None, out: str | None, objects: str | None, exclude: str | None, pending: str | None,
-    ask: str, reading: dict[str, Any], **choosing: Any,
+    ask: str, random_state: int, **given: Any,
 ) -> None:  # fmt: skip
     """Choose which questions to ask next, given the answers in FILE.
 
@@ -47,8 +47,8 @@ def suggest_command(
     those to random questions.
     """
     if file is None:
-        options.refuse_given(reading, "says how to read FILE, but got none")
-    result = None if file is None else inputs.read_answers(say, file, reading)
+        options.refuse_given(inputs.READING.names, "says how to read FILE, but got none")
+    result = None if file is None else inputs.read_answers(say, file, given)
     known = None if result is None else result.comparisons
     from threadpoolctl import threadpool_limits
 
@@ -67,12 +67,13 @@ def suggest_command(
             exclude=None if exclude is None else _names(exclude.split(","), numbered, "--exclude"),
             pending=None if pending is None else _questions(pending, ask, numbered),
             kind=ask,
-            **choosing,
+            random_state=random_state,
+            **{name: given[name] for name in ("size", "strategy", "random_share", "n_components")},
         )
     table = found.to_dict()
     chosen = {name: int((found.strategy == name).sum()) for name in sorted(set(found.strategy.tolist()))}
-    values = {"output": out, "kind": ask, "strategies": chosen, "questions": table}
-    values |= {"random_state": choosing["random_state"], "input": None if result is None else result.facts()}
+    values: dict[str, Any] = {"output": out, "kind": ask, "strategies": chosen, "questions": table}
+    values |= {"random_state": random_state, "input": None if result is None else result.facts()}
     say.table(table, values, out)
 
 
@@ -91,9 +92,8 @@ def _questions(path: str, kind: str, numbered: bool) -> list[list[Any]]:
 
     cells = read_cells(path)
     header = [cell.strip() for cell in cells.rows[0]]
-    names = ("anchor" if "anchor" in header else "head", "a", "b") if kind == "triplets" else ("a", "b", "c")
+    names = ("head", "a", "b") if kind == "triplets" else ("a", "b", "c")
     if not set(names) <= set(header):
         raise cells.refusal(f"got the columns {', '.join(header)}, expected {', '.join(names)}")
     at = [header.index(name) for name in names]
-    rows = cells.rows[1:]
-    return [_names([unguard(row[column]) for column in at], numbered, path) for row in rows]
+    return [_names([unguard(row[column]) for column in at], numbered, path) for row in cells.rows[1:]]

@@ -25,7 +25,6 @@ from nearer.selection.learning_curve import learning_curve as measure_learning_c
 from nearer.selection.thresholds import FEWEST_ANSWERS, FEWEST_PEOPLE, FOLDS, LEVEL, ROUGH, default_folds
 from nearer.warning_types import InputWarning
 
-Monitor = Callable[[str, str, Callable[[], Any]], Any]
 # The cross-validation in summary.json: name there -> field of `Evaluation`.
 _CROSS_VALIDATION = {
     "accuracy": "held_out", "standard_error": "standard_error", "low": "held_out_low", "high": "held_out_high",
@@ -141,7 +140,7 @@ def evaluate(
     learning_curve: bool = False,
     bootstrap: int | None = None,
     people: bool | None = None,
-    monitor: Monitor | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """Measure how far to trust a map. What cannot be measured is left out, with a warning.
 
@@ -163,8 +162,13 @@ def evaluate(
         Number of resamples, for regions of uncertainty; by participant where these are known.
     people : bool, optional
         How each person answered. Default: where that is known of at least 3 people, and quick.
-    monitor : callable, optional
-        Called as ``monitor(study, details, run)`` for each study; returns ``run()``, or None to leave it out.
+    progress : callable, optional
+        Called with a line about each study when it begins.
+
+    Raises
+    ------
+    Interrupted
+        By ctrl-C; `found` has the results so far.
     """
     if cv_by not in ("question", "participant"):
         raise ValueError(f"cv_by: got {cv_by!r}, expected 'question' or 'participant'")
@@ -177,13 +181,6 @@ def evaluate(
         error = history[-1].train_error if history else None
         return Evaluation(None if error is None else 1.0 - error)
 
-    def attempt(name: str, details: str, run: Callable[[], Any]) -> Any:
-        try:
-            return run() if monitor is None else monitor(name, details, run)
-        except ValueError as error:
-            warnings.warn(f"{name} left out: {error}", InputWarning, stacklevel=3)
-            return None
-
     checked = check(answers, model.embedding_.shape[1])
     found: dict[str, Any] = {"training": model.score(answers), "check": checked, **_ceiling(_checked(checked))}
     options: dict[str, Any] = {"random_state": model.random_state, "n_jobs": model.n_jobs}
@@ -192,41 +189,53 @@ def evaluate(
     tried = () if dims is None else tuple(dims)
     own = model.n_components_
 
+    def attempt(name: str, details: str, run: Callable[[], Any]) -> Any:
+        if progress is not None:
+            progress(f"{name}: {details}")
+        try:
+            return run()
+        except ValueError as error:
+            warnings.warn(f"{name} left out: {error}", InputWarning, stacklevel=3)
+            return None
+
     def cross_validated(dims: Iterable[int]) -> DimensionSelection:
         return cross_validate_dimensions(model, answers, dims, n_folds=folds or FOLDS, groups=groups, **options)
 
-    def by_folds() -> DimensionSelection:
+    def by_dimension() -> DimensionSelection:
         try:
-            return cross_validated([own])
-        except Interrupted as stopped:  # some folds are no cross-validation
-            raise KeyboardInterrupt from stopped
+            return cross_validated(tried)
+        except Interrupted as stopped:
+            found["dimensions"] = stopped.found
+            raise
 
-    if tried:
-        names = ", ".join(map(str, tried))
-        found["dimensions"] = attempt("accuracy by dimension", names, lambda: cross_validated(tried))
-    if folds:
-        measured = found.get("dimensions")
-        # Where the map of this dimension is evaluated already, it has one held-out accuracy.
-        if own not in tried or measured is None or measured.chosen is None:
-            measured = attempt("cross-validation", f"{folds} folds", by_folds)
-        found |= {} if measured is None else _held_out(measured, own)
-    if learning_curve:
-        found["learning_curve"] = attempt(
-            "learning curve", "10 repeats", lambda: measure_learning_curve(model, answers, **options)
-        )
-    if bootstrap is not None:
-        by = "comparison" if answers.people is None or len(answers.people.names) < 2 else "participant"
-        found["bootstrap"] = attempt(
-            "bootstrap", f"{bootstrap} resamples by {by}",
-            lambda: resample(model, answers, n_resamples=bootstrap, by=by, **options),
-        )  # fmt: skip
-    if people is None:
-        people = bool(usual) and answers.people is not None and len(answers.people.names) >= FEWEST_PEOPLE
-    if people:
-        found["people"] = attempt(
-            "participants", "each against a map of the others",
-            lambda: participants(answers, model, n_folds=FOLDS, **options),
-        )  # fmt: skip
+    try:
+        if tried:
+            found["dimensions"] = attempt("accuracy by dimension", ", ".join(map(str, tried)), by_dimension)
+        if folds:
+            measured = found.get("dimensions")
+            # Where the map of this dimension is evaluated already, it has one held-out accuracy.
+            if own not in tried or measured is None:
+                measured = attempt("cross-validation", f"{folds} folds", lambda: cross_validated([own]))
+            found |= {} if measured is None else _held_out(measured, own)
+        if learning_curve:
+            found["learning_curve"] = attempt(
+                "learning curve", "10 repeats", lambda: measure_learning_curve(model, answers, **options)
+            )
+        if bootstrap is not None:
+            by = "comparison" if answers.people is None or len(answers.people.names) < 2 else "participant"
+            found["bootstrap"] = attempt(
+                "bootstrap", f"{bootstrap} resamples by {by}",
+                lambda: resample(model, answers, n_resamples=bootstrap, by=by, **options),
+            )  # fmt: skip
+        if people is None:
+            people = bool(usual) and answers.people is not None and len(answers.people.names) >= FEWEST_PEOPLE
+        if people:
+            found["people"] = attempt(
+                "participants", "each against a map of the others",
+                lambda: participants(answers, model, n_folds=FOLDS, **options),
+            )  # fmt: skip
+    except KeyboardInterrupt as stopped:
+        raise Interrupted(Evaluation(**found)) from stopped
     return Evaluation(**found)
 
 
