@@ -46,15 +46,14 @@ def dims_command(
         found, interrupted = stopped.found, True
     checked = check(result.comparisons)
     low, high = checked.noise_ceiling_low, checked.noise_ceiling
-    if picture is not None and not interrupted:
-        from nearer.plots import plot_dimensions, save_figure
-
-        band = None if low is None or high is None else (low, high)
-        save_figure(plot_dimensions(found, chosen=found.chosen, ceiling=band), picture, force=say.force)
-        say.note(f"wrote {picture}")
     values = {name: getattr(found, name) for name in ("chosen", "candidates", "decisive", "verdict")}
     values |= {"input": result.facts(), "partial": interrupted, "table": found.to_dict(), "noise_ceiling": high}
     say.result(values, dimension_lines(found))
     if interrupted:
-        click.echo(f"nearer dims: interrupted{'' if picture is None else f'; {picture} was not drawn'}", err=True)
+        click.echo("nearer dims: interrupted", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
+    if picture is not None:
+        from nearer.plots import plot_dimensions
+
+        band = None if low is None or high is None else (low, high)
+        say.picture(plot_dimensions(found, chosen=found.chosen, ceiling=band), picture)

@@ -30,7 +30,7 @@ def press_again(dropped: Any) -> None:
         # A moment later, since what is raised in this hook is dropped as well; to the main thread, to wake it.
         again: Callable[..., None] = signal.raise_signal
         if hasattr(signal, "pthread_kill"):  # not on Windows
-            again = functools.partial(signal.pthread_kill, threading.main_thread().ident)
+            again = functools.partial(signal.pthread_kill, threading.main_thread().ident or 0)
         threading.Timer(0.05, again, [signal.SIGINT]).start()
     else:
         sys.__unraisablehook__(dropped)

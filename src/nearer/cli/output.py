@@ -98,6 +98,13 @@ class Say:
             self.note(f"wrote {out}")
         self.result({"positions": table, **values}, csv_text(table).rstrip("\n") if out is None else None)
 
+    def picture(self, drawn: Any, path: str, dpi: float = 200) -> None:
+        """Write a drawing to a file."""
+        from nearer.plots import save_figure
+
+        save_figure(drawn, path, dpi=dpi, force=self.force)
+        self.note(f"wrote {path}")
+
     def write(self, path: str, text: str) -> None:
         """Write a text file, whole or not at all."""
         from nearer.io.files import atomic_write

@@ -41,10 +41,9 @@ def plan_command(say: Say, n_objects: int, ask: str, picture: str | None, **simu
     with say.compiling():
         found = plan_study(n_objects, kind=ask, **simulated)
     if picture is not None:
-        from nearer.plots import plot_learning_curve, save_figure
+        from nearer.plots import plot_learning_curve
 
-        save_figure(plot_learning_curve(found, ceiling=simulated["target"]), picture, force=say.force)
-        say.note(f"wrote {picture}")
+        say.picture(plot_learning_curve(found, ceiling=simulated["target"]), picture)
     table = found.to_dict()
     lines = [f"{'answers':>8}  {'right':>6}  from    to"]
     lines += [f"{n:>8,}  {mean:>6.1%}  {low:.0%}  {high:>4.0%}" for n, mean, low, high in zip(*table.values())]

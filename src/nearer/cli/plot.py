@@ -71,8 +71,8 @@ def plot_command(
         drawn = draw(model.history_)
     if title is not None:
         literal(drawn.set_title(" ", loc="left"), title)
-    plots.save_figure(drawn, out, dpi=dpi, force=say.force)
-    say.done({"output": out, "what": what}, f"wrote {out}")
+    say.picture(drawn, out, dpi)
+    say.result({"output": out, "what": what})
 
 
 def _draw_map(say: Say, model: nearer.OrdinalEmbedding, given: dict[str, Any]) -> Any:

@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer.data.messages import answer_sentence
-from nearer.display import (
-    PALETTE,
-    clean_text,
-    decimals_of,
-    group_codes,
-    label_texts,
-    merge_small_groups,
-    shorten_apart,
-)
+from nearer.display import PALETTE, clean_text, decimals_of, group_codes, label_texts, merge_small_groups, shorten
 from nearer.metrics import spread_shares
 from nearer.people.participants import shown_cells
 from nearer.reports import sentences
@@ -77,12 +69,11 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
     # As given: file names may hold what a printable label cannot.
     given = range(n_objects) if report.labels is None else list(report.labels)
     too_few = {entry["object"] for entry in (report.check or {}).get("too_few") or ()}
-    cut = shorten_apart(labels, MAX_NAME)
     values: dict[str, Any] = {
         "n": n_objects,
         "d": n_components,
         "labels": labels,
-        "short": {i: short for i, (short, label) in enumerate(zip(cut, labels)) if short != label},
+        "short": {i: shorten(label, MAX_NAME) for i, label in enumerate(labels) if len(label) > MAX_NAME},
         "x": [_numbers(column, decimals_of(report.embedding, 6)) for column in report.embedding.T],
         "few": [i for i, name in enumerate(given) if name in too_few],
         "palette": PALETTE,
