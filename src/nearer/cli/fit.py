@@ -104,7 +104,7 @@ def fit_command(
         report.save(target / "report.html")
 
     line = scores_line(found)
-    say.result(summary, line or None if say.quiet else f"{line}\nwrote {', '.join(results.files())}".lstrip())
+    say.result(summary, line or None if say.quiet else f"{line}\n{results.wrote}".lstrip())
     if interrupted:
         hint = f"; continue with --checkpoint {checkpoint} --resume --force" if checkpoint else ""
         click.echo(f"nearer fit: interrupted; wrote the best map so far to {out}{hint}", err=True)

@@ -118,13 +118,15 @@ def csv_text(table: Mapping[str, Sequence[Any]], spec: str = "") -> str:
     """A table as CSV: text is guarded and quoted where needed, floats are formatted by `spec`, NaN is empty."""
     from nearer.io.text import text_cells
 
-    def number(value: Any) -> str:
-        return "" if value != value else f"{value:{spec}}" if isinstance(value, float) else str(value)
+    def cell(value: Any) -> str:
+        if isinstance(value, float):
+            return "" if value != value else f"{value:{spec}}"
+        return str(value)
 
-    columns = (
-        text_cells(values, name) if any(isinstance(value, str) for value in values) else map(number, values)
+    columns = [
+        text_cells(values, name) if any(isinstance(value, str) for value in values) else map(cell, values)
         for name, values in table.items()
-    )
+    ]
     return "".join(f"{','.join(row)}\n" for row in [tuple(table), *zip(*columns)])
 
 
@@ -160,11 +162,9 @@ class Results:
 
     def __init__(self, folder: str | os.PathLike[str], names: Sequence[str], force: bool):
         self.folder, self.names, self.force = Path(folder), names, force
+        self.wrote = f"wrote {', '.join(str(self.folder / name) for name in names)}"
         self._refuse()
         self._make_temporary().rmdir()  # a folder that cannot be written to is refused before any work
-
-    def files(self) -> list[str]:
-        return [str(self.folder / name) for name in self.names]
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Path]:
@@ -172,12 +172,11 @@ class Results:
         temporary = self._make_temporary()
         try:
             yield temporary
+            self._move(temporary)
         except Exception:
             if (temporary / SUMMARY).exists():
                 self._move(temporary)
             raise
-        else:
-            self._move(temporary)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -58,14 +57,13 @@ def suggest_command(
     every: Any = objects
     if objects is not None:
         every = int(objects) if objects.isdecimal() else read_objects(objects, LIST).labels.tolist()
-    numbered = isinstance(every, int) if known is None else known.labels is None
     # The inverse of a matrix has other last digits on another number of BLAS threads.
     with say.compiling(), threadpool_limits(1, "blas"):
         found = suggest(
             known,
             objects=every,
-            exclude=None if exclude is None else _names(exclude.split(","), numbered, "--exclude"),
-            pending=None if pending is None else _questions(pending, ask, numbered),
+            exclude=None if exclude is None else [name.strip() for name in exclude.split(",")],
+            pending=None if pending is None else _questions(pending, ask),
             kind=ask,
             random_state=random_state,
             **{name: given[name] for name in ("size", "strategy", "random_share", "n_components")},
@@ -77,15 +75,7 @@ def suggest_command(
     say.table(table, values, out)
 
 
-def _names(cells: Sequence[str], numbered: bool, what: str) -> list[Any]:
-    """Objects by name, or by number where they have no labels."""
-    names = [cell.strip() for cell in cells if cell.strip()]
-    if numbered and not all(map(str.isdecimal, names)):
-        raise ValueError(f"{what}: got {', '.join(names)}, expected numbers of objects, which have no labels here")
-    return [int(name) for name in names] if numbered else names
-
-
-def _questions(path: str, kind: str, numbered: bool) -> list[list[Any]]:
+def _questions(path: str, kind: str) -> list[list[str]]:
     """The questions of a file that this command wrote."""
     from nearer.io.objects import read_cells
     from nearer.io.text import unguard
@@ -96,4 +86,4 @@ def _questions(path: str, kind: str, numbered: bool) -> list[list[Any]]:
     if not set(names) <= set(header):
         raise cells.refusal(f"got the columns {', '.join(header)}, expected {', '.join(names)}")
     at = [header.index(name) for name in names]
-    return [_names([unguard(row[column]) for column in at], numbered, path) for row in cells.rows[1:]]
+    return [[unguard(row[column]).strip() for column in at] for row in cells.rows[1:]]
