@@ -92,7 +92,7 @@ def test_the_tools_of_many_dimensions_fit_a_small_screen(page):
 
 def test_the_map_follows_a_resize_and_survives_being_hidden(page):
     page.open(Report("resize", spread(30, 2), labels=[f"o{i}" for i in range(30)]))
-    page.resize(500, 800)
+    page.size(500, 800)
     page.wait("document.getElementById('canvas').width === document.getElementById('canvas').clientWidth")
     for display in ("none", "", ""):
         page.js("document.getElementById('map').style.display = arguments[0]", display)
