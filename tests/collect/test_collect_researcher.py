@@ -60,9 +60,9 @@ def _resolve(document, schema):
 def _fits(document, schema, value):
     """Whether a value has the properties that a description names, and is one of those it lists."""
     schema = _resolve(document, schema)
-    if "oneOf" in schema:
-        schema = next(one for one in schema["oneOf"] if (one.get("type") == "null") == (value is None))
-        return _fits(document, schema, value)
+    for one in schema.get("oneOf", ()):
+        if (one.get("type") == "null") == (value is None):
+            _fits(document, one, value)
     parts = [_resolve(document, part) for part in schema.get("allOf", [schema])]
     properties = {name: one for part in parts for name, one in part.get("properties", {}).items()}
     if properties:

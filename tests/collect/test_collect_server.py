@@ -13,7 +13,7 @@ from functools import partial
 
 import pytest
 import sqlalchemy as sa
-from benchmarks.collect import PAGE, Tally, check_once, measure_kills, measure_people, summary
+from benchmarks.collect import PAGE, Tally, check_once, measure_kills, summary
 from serving import Served, Visitor, at_once, make_study, stored
 
 from nearer.collect import server
@@ -275,13 +275,6 @@ def test_the_benchmark_sees_what_is_lost_or_counted_twice(serve):
     tally.acknowledged[question["id"]] = 2
     found = check_once(served.store, tally)
     assert (found["lost"], found["stored twice"], found["counters agree"]) == (1, 1, False)
-
-
-@pytest.mark.tools
-def test_the_benchmark_of_people():
-    found = measure_people("sqlite", 10, 1.0, background=False)
-    assert found["errors"] == 0
-    assert found["answer p50 ms"] > 0
 
 
 @pytest.mark.tools

@@ -56,18 +56,6 @@ def test_balanced_asks_about_each_object_as_often():
     assert heads.max() - heads.min() <= 2
 
 
-def test_random_share():
-    found = suggest(objects=20, size=50, strategy="balanced", random_share=0.3, random_state=0)
-    assert (found.strategy == "random").sum() == 15
-    assert "35 balanced, 15 random" in repr(found)
-
-
-def test_excluded_objects_do_not_come():
-    data = answers(labels=LABELS)
-    found = suggest(data, 60, exclude=LABELS[:4], random_state=0)
-    assert found.index.min() == 4
-
-
 def test_labels_new_objects_and_table():
     found = suggest(answers(labels=LABELS), 40, objects=[*LABELS, "new"], random_state=0, strategy="balanced")
     table = found.to_dict()
