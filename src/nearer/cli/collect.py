@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from nearer.cli.options import FORCE, entry
+from nearer.cli.options import FILE, FORCE, entry
 from nearer.cli.output import TABLES, OutputFile, Say, command
 from nearer.registry import COLLECTED, KINDS
 
@@ -70,8 +70,8 @@ def new(say: Say, study: str, **given: Any) -> None:
 )
 @click.option("--host", default="127.0.0.1", help="Address to listen on; 0.0.0.0: all interfaces.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, help="Port; 0: any free one.")
-@click.option("--certificate", type=click.Path(exists=True, dir_okay=False), help="For https: the certificate.")
-@click.option("--key", type=click.Path(exists=True, dir_okay=False), help="For https: its private key.")
+@click.option("--certificate", type=FILE, help="For https: the certificate.")
+@click.option("--key", type=FILE, help="For https: its private key.")
 @click.option("--behind-proxy", is_flag=True, help="Trust the forwarding headers of a proxy on this machine.")
 @click.option("--processes", type=click.IntRange(1, 64), default=1, help="More than 1 need PostgreSQL.")
 @click.option("--background/--no-background", default=True, help="Whether this server also computes the map.")

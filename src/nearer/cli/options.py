@@ -31,25 +31,20 @@ def entry(option: str, entries: registry.Entries, what: str, **more: Any) -> Cal
     return click.option(option, type=click.Choice(registry.names(entries)), help=f"{what} {meaning}", **more)
 
 
-ASK = entry(
-    "--ask", {name: registry.KINDS[name] for name in registry.SUGGESTED}, "Kind of question.", default="triplets"
-)
-POSITIONS = click.option(
-    "-o", "--out", type=OutputFile(*registry.POSITIONS), help="CSV file for the positions; printed if not given."
-)
+FILE, FOLDER = click.Path(exists=True, dir_okay=False), click.Path(exists=True, file_okay=False)
+SUGGESTED = {name: registry.KINDS[name] for name in registry.SUGGESTED}
+
+ASK = entry("--ask", SUGGESTED, "Kind of question.", default="triplets")
 MAP = click.argument("map_path", metavar="MAP", type=click.Path())
+POSITIONS = click.option(
+    "-o", "--out", type=OutputFile(*registry.POSITIONS), help="File to write; printed if not given."
+)
 FORCE = click.option("--force", is_flag=True, is_eager=True, help="Replace files that exist.")
 PICTURE = click.option(
-    "--plot", "picture", type=OutputFile(*registry.PICTURES), help="Also draw the result: .png, .svg or .pdf."
+    "--plot", "picture", type=OutputFile(*registry.PICTURES), help="Also draw it: .png, .svg or .pdf."
 )
-GROUPS = click.option(
-    "--groups",
-    type=click.Path(exists=True, dir_okay=False),
-    help="Table with the columns label, group; colours the map.",
-)
-IMAGES = click.option(
-    "--images", type=click.Path(exists=True, file_okay=False), help="Folder of pictures named as the labels."
-)
+GROUPS = click.option("--groups", type=FILE, help="Table with the columns label, group; colours the map.")
+IMAGES = click.option("--images", type=FOLDER, help="Folder of pictures named as the labels.")
 LOSS_OF_COORDINATES = click.option(
     "--loss", type=click.Choice(registry.names(registry.LOSSES)), help="Loss of coordinates that come without a model."
 )
@@ -57,6 +52,7 @@ CV_BY = click.option(
     "--cv-by", type=click.Choice(("question", "participant")), default="question",
     help="What stays together in cross-validation: all answers to a question, or all of a person.",
 )  # fmt: skip
+N_COMPONENTS = click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Dimensions of the map.")
 N_JOBS = click.option("--n-jobs", type=int, help="Threads; all cores if not given.")
 RANDOM_STATE = click.option("--random-state", type=click.IntRange(0), default=0, help="Seed: same number, same result.")
 

@@ -13,7 +13,7 @@ from nearer.cli.output import TABLES, OutputFile, Say, command, csv_text
 
 @command("nearer people answers.csv", "nearer people answers.csv --rules rules.toml -o kept.csv")
 @click.argument("file", type=click.Path())
-@click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Dimensions of the maps.")
+@options.N_COMPONENTS
 @click.option("--rules", type=click.Path(), help="TOML file of exclusion rules; by default nobody is excluded.")
 @click.option("-o", "--out", type=OutputFile(*registry.WRITTEN), help="Write the answers of those who are kept.")
 @click.option("--table", type=OutputFile(*TABLES), help="Write the table of all people as CSV.")

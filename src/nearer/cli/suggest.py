@@ -20,18 +20,12 @@ from nearer.cli.output import TABLES, OutputFile, Say, command
 @click.option("-n", "--size", type=click.IntRange(1), default=100, help="Number of questions.")
 @click.option("-o", "--out", type=OutputFile(*TABLES), help="CSV file to write; printed if not given.")
 @options.entry("--strategy", registry.STRATEGIES, "How questions are chosen.", default="auto")
-@click.option(
-    "--random-share", type=click.FloatRange(0, 1), default=0.2,
-    help="Fraction chosen at random, on which accuracy is measured.",
-)  # fmt: skip
-@click.option(
-    "--objects", metavar="N or FILE",
-    help="Objects beside those of the answers: how many in all, or a table with the column label.",
-)  # fmt: skip
+@click.option("--random-share", default=0.2, help="Fraction chosen at random, on which accuracy is measured.")
+@click.option("--objects", metavar="N or FILE", help="All objects: how many, or a table with the column label.")
 @click.option("--exclude", metavar="LABEL,...", help="Objects not to ask about.")
 @click.option("--pending", type=click.Path(), help="CSV file of questions being asked, as this command writes it.")
 @options.ASK
-@click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Dimensions of the map.")
+@options.N_COMPONENTS
 @options.RANDOM_STATE
 @options.FORCE
 @inputs.READING
