@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -28,11 +30,12 @@ def demo_command(say: Say, out: str, random_state: int) -> None:
 
     cars = load_cars()
     title = "60 cars, from 7,097 answers"
-    given = {"dims": (1, 2, 3, 4), "images": cars.pictures[0].parent, "groups": cars.answers.with_name("classes.csv")}
-    context = click.get_current_context()
-    context.invoke(
-        fit_command, say=say, file=str(cars.answers), out=out, title=title, random_state=random_state, **given
-    )
+    given: dict[str, Any] = {"images": cars.pictures[0].parent, "groups": cars.answers.with_name("classes.csv")}
+    given |= {"dims": (1, 2, 3, 4), "file": str(cars.answers), "out": out, "title": title, "random_state": random_state}
+    say.note(f"{title} of 146 people: maps of 1 to 4 dimensions, and each participant against a map of the others")
+    with say.compiling():
+        click.get_current_context().invoke(fit_command, say=replace(say, quiet=True), **given)
     model = nearer.load(Path(out, MODEL))
     drawn = plot_map(model.embedding_, None, cars.classes, images=cars.pictures, title=title, size=(12.0, 5.8))
     say.picture(drawn, str(Path(out, "map.png")), dpi=150)
+    say.note(f"wrote {Path(out, 'report.html')}")

@@ -103,8 +103,9 @@ def fit_command(
         write_summary(target, summary | {"report": report.to_dict()})
         report.save(target / "report.html")
 
-    line = scores_line(found)
-    say.result(summary, line or None if say.quiet else f"{line}\n{results.wrote}".lstrip())
+    verdict = "" if found.dimensions is None else f"dimensions: {found.dimensions.verdict}"
+    lines = filter(None, [scores_line(found), verdict, "" if say.quiet else results.wrote])
+    say.result(summary, "\n".join(lines) or None)
     if interrupted:
         hint = f"; continue with --checkpoint {checkpoint} --resume --force" if checkpoint else ""
         click.echo(f"nearer fit: interrupted; wrote the best map so far to {out}{hint}", err=True)
