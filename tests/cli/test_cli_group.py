@@ -25,7 +25,6 @@ from nearer.selection import evaluate
 HEAVY = (
     "numpy", "numba", "scipy", "sklearn", "pyarrow", "matplotlib", "dask", "rich", "starlette", "uvicorn", "sqlalchemy",
 )  # fmt: skip
-READING = ("--layout", "--columns", "--answers", "--where", "--strict", "--sheet", "--encoding", "--delimiter")
 
 
 def test_help_imports_nothing_heavy():
@@ -48,13 +47,6 @@ def test_each_command_is_listed_and_has_an_example(nearer, name):
     text = nearer(name, "--help").out
     assert f"  nearer {name}" in text.split("Example", 1)[1]
     assert name == "collect" or ("--json" in text and "--quiet" in text)
-
-
-def test_every_command_that_reads_answers_has_the_same_options():
-    readers = "fit", "dims", "check", "describe", "people", "convert", "suggest", "score", "place", "plot", "report"
-    for name in readers:
-        there = [option for param in cli.get_command(None, name).params for option in param.opts]
-        assert [option for option in there if option in READING] == list(READING), name
 
 
 def test_options_have_the_names_and_defaults_of_the_library():
