@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from nearer.cli import inputs, options
-from nearer.cli.interrupt import INTERRUPTED
 from nearer.cli.output import Say, command
 
 
@@ -50,8 +49,7 @@ def dims_command(
     values |= {"input": result.facts(), "partial": interrupted, "table": found.to_dict(), "noise_ceiling": high}
     say.result(values, dimension_lines(found))
     if interrupted:
-        click.echo("nearer dims: interrupted", err=True)
-        raise click.exceptions.Exit(INTERRUPTED)
+        raise KeyboardInterrupt
     if picture is not None:
         from nearer.plots import plot_dimensions
 

@@ -12,7 +12,7 @@ import click
 
 import nearer
 from nearer.cli import inputs, options
-from nearer.cli.interrupt import INTERRUPTED, Interrupt, handled_by
+from nearer.cli.interrupt import Interrupt, handled_by
 from nearer.cli.output import SUMMARY, Results, Say, command, repeat_command, write_summary
 
 FILES = ("embedding.csv", inputs.MODEL, SUMMARY, "report.html")
@@ -107,9 +107,9 @@ def fit_command(
     lines = filter(None, [scores_line(found), verdict, "" if say.quiet else results.wrote])
     say.result(summary, "\n".join(lines) or None)
     if interrupted:
-        hint = f"; continue with --checkpoint {checkpoint} --resume --force" if checkpoint else ""
-        click.echo(f"nearer fit: interrupted; wrote the best map so far to {out}{hint}", err=True)
-        raise click.exceptions.Exit(INTERRUPTED)
+        if checkpoint:
+            say.note(f"continue with --checkpoint {checkpoint} --resume --force")
+        raise KeyboardInterrupt
     if checkpoint:
         Path(checkpoint).unlink(missing_ok=True)  # only now: the results are in their place
 

@@ -11,8 +11,6 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-INTERRUPTED = 130  # exit code
-
 
 @contextlib.contextmanager
 def handled_by(handler: Any) -> Iterator[None]:
