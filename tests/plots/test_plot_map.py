@@ -69,16 +69,11 @@ def test_labels_without_room_are_counted_and_placed_anew_when_the_figure_grows()
     layer = drawn(ax)
     few = len(layer.shown)
     assert 10 < few < 500
+    note = layer.note.get_window_extent()
+    assert 0 <= note.y0 < note.y1 <= ax.xaxis.label.get_window_extent().y0 + 1
     assert f"{500 - few} of 500 labels not shown" in layer.note.get_text()
     ax.figure.set_size_inches(20, 20)
     assert len(drawn(ax).shown) > few
-
-
-def test_the_note_does_not_cover_the_name_of_the_axis():
-    points = np.random.default_rng(1).normal(size=(200, 2))
-    ax = plot_map(points, [f"object number {i}" for i in range(200)], size=(3.5, 3.5))
-    note = drawn(ax).note.get_window_extent()
-    assert 0 <= note.y0 < note.y1 <= ax.xaxis.label.get_window_extent().y0 + 1
 
 
 @pytest.mark.parametrize("n_groups", [5, 56, 80])
