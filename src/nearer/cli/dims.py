@@ -24,9 +24,8 @@ def dims_command(
 ) -> None:  # fmt: skip
     """Find how many dimensions the answers in FILE support.
 
-    Maps of every dimension are made from a part of the answers and judged by the rest. The smallest
-    dimension that no larger one beats is chosen. Ctrl-C stops the computation and reports the results so far (exit code
-    130).
+    Maps of every dimension are made from a part of the answers and judged by the rest. The smallest dimension that
+    no larger one beats is chosen. Ctrl-C stops the computation and reports the results so far (exit code 130).
     """
     estimator = options.make_estimator(given)
     result = inputs.read_answers(say, file, given)

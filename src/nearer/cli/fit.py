@@ -186,12 +186,16 @@ def _evaluate(
 
 def _figures(model: nearer.OrdinalEmbedding) -> dict[str, Any]:
     """The figures of a fit for summary.json."""
-    result = {name: getattr(model.result_, name) for name in ("converged", "message", "n_iter", "n_gradients")}
-    result |= {"map": inputs.fingerprint(model), "objective": model.objective_}
+    shown = ("converged", "message", "n_iter", "n_gradients")
     return {
         "n_objects": model.n_objects_,
         "n_components": model.n_components_,
         "loss": {"name": model.loss_.name} | vars(model.loss_),
-        "result": result | {"seconds": model.history_[-1].seconds},
+        "result": {
+            **{name: getattr(model.result_, name) for name in shown},
+            "map": inputs.fingerprint(model),
+            "objective": model.objective_,
+            "seconds": model.history_[-1].seconds,
+        },
         "reliability": None if model.reliability_ is None else model.reliability_.table(),
     }

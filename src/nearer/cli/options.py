@@ -1,4 +1,4 @@
-"""Options that several commands share, called as the parameters they set; and the estimator that some describe."""
+"""Options that several commands share, named as the parameters they set, and the estimator they describe."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ def dimensions(value: str) -> tuple[int, ...]:
     found: set[int] = set()
     for part in value.split(","):
         first, _, last = part.strip().partition("-")
-        if not first.isdecimal() or not (last or first).isdecimal() or not 1 <= int(first) <= int(last or first):
+        last = last or first
+        if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
             raise click.BadParameter(f"got {value!r}, expected dimensions such as 1-6 or 2,3,5")
-        found.update(range(int(first), int(last or first) + 1))
+        found.update(range(int(first), int(last) + 1))
     return tuple(sorted(found))
 
 

@@ -1,4 +1,4 @@
-"""What commands print and write: results to standard output, the rest to standard error, files whole or not at all."""
+"""What commands print and write: results to standard output, the rest to standard error, files as a whole."""
 
 from __future__ import annotations
 
@@ -33,8 +33,12 @@ def visible(text: str) -> str:
 
 def json_text(values: Mapping[str, Any]) -> str:
     """Values and arrays as JSON; what is not finite becomes null."""
-    text = json.dumps(values, default=lambda value: value.tolist() if hasattr(value, "tolist") else str(value))
-    return json.dumps(json.loads(text, parse_constant=lambda _: None), indent=2)
+
+    def simple(value: Any) -> Any:
+        return value.tolist() if hasattr(value, "tolist") else str(value)
+
+    plain = json.loads(json.dumps(values, default=simple), parse_constant=lambda _: None)
+    return json.dumps(plain, indent=2)
 
 
 def repeat_command() -> str:
