@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 
@@ -34,3 +35,34 @@ def start_browser(profile):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     return webdriver.Chrome(options=options, service=Service(chromedriver))
+
+
+class Window:
+    """A browser with a page that is read and clicked."""
+
+    def __init__(self, driver):
+        self.driver = driver
+
+    def js(self, code, *args):
+        return self.driver.execute_script(code, *args)
+
+    def wait(self, condition, *args, seconds=30):
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        waiting = WebDriverWait(self.driver, seconds, 0.03)
+        return waiting.until(lambda driver: driver.execute_script(f"return {condition}", *args))
+
+    def size(self, width, height=800, mobile=False):
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        self.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": mobile})
+
+    def requests(self):
+        """Addresses asked for since the last call."""
+        messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        sent = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
+        return [params["request"]["url"] for params in sent]
+
+    def complaints(self):
+        """Messages of the console since the last call."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]

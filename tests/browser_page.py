@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 
+from browser import Window
 
-class Page:
-    """One browser; opens pages, moves the pointer, reads what is shown."""
+
+class Page(Window):
+    """Opens pages, moves the pointer, reads what is shown."""
 
     def __init__(self, driver, folder):
-        self.driver, self.folder = driver, folder
+        super().__init__(driver)
+        self.folder = folder
 
     def open(self, report, width=1280, height=900):
         self.visit(report.save(self.folder / "report.html", force=True), width, height)
@@ -23,17 +24,10 @@ class Page:
     def visit(self, path, width=1280, height=900):
         """Open a file, with nothing in the logs from before."""
         self.driver.get("about:blank")
-        self.resize(width, height)
-        self.driver.get_log("browser")
-        self.driver.get_log("performance")
+        self.size(width, height)
+        self.complaints()
+        self.requests()
         self.driver.get(path.as_uri())
-
-    def resize(self, width, height):
-        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-
-    def js(self, code, *args):
-        return self.driver.execute_script(code, *args)
 
     def text(self, selector):
         return self.js("return document.querySelector(arguments[0]).textContent", selector)
@@ -46,11 +40,6 @@ class Page:
             "return [...copy.getImageData(0, 0, 1, 1).data]",
             *map(round, self.position(i)),
         )
-
-    def wait(self, condition):
-        from selenium.webdriver.support.ui import WebDriverWait
-
-        WebDriverWait(self.driver, 30, 0.05).until(lambda driver: driver.execute_script(f"return {condition}"))
 
     def settle(self):
         """Let two frames pass, so that what was asked for is drawn."""
@@ -113,12 +102,8 @@ class Page:
 
     def assert_clean(self, n_files=1):
         """No console message, and nothing asked of any network; `n_files` were opened, None for any number."""
-        assert [entry["message"] for entry in self.driver.get_log("browser")] == []
-        asked = []
-        for entry in self.driver.get_log("performance"):
-            message = json.loads(entry["message"])["message"]
-            if message["method"] == "Network.requestWillBeSent":
-                asked.append(message["params"]["request"]["url"])
+        assert self.complaints() == []
+        asked = self.requests()
         assert asked, "the page itself must be in the log"
         assert all(url.startswith(("file://", "data:", "blob:")) for url in asked), asked
         assert n_files in (None, sum(url.startswith("file://") for url in asked))

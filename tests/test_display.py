@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearer.display import clean_text, group_codes, merge_small_groups, natural_key, shorten, shorten_apart
+from nearer.display import clean_text, group_codes, merge_small_groups, natural_key, shorten
 
 
 @pytest.mark.parametrize(
@@ -27,27 +27,17 @@ def test_clean_text(text, shown):
     assert clean_text(text) == shown
 
 
-def test_long_names_are_cut_where_they_differ():
-    common = "the same long beginning of a name, "
-    names = ["short", common + "first of all", common + "second of all", "x" * 30, common + "first of none"]
-    cut = shorten_apart(names, 24)
-    assert cut[0] == "short"
-    assert cut[1] == "the same…all"
-    assert cut[2] == "the same…second of all"
-    assert cut[3] == "x" * 23 + "…"
-    assert cut[4] == "the same…none"
-    assert shorten_apart([], 24) == []
-    # Names that are the same stay the same.
-    assert shorten_apart(["y" * 30, "y" * 30], 24) == ["y" * 23 + "…"] * 2
-
-
-@given(st.lists(st.text("ab ", min_size=0, max_size=40), max_size=12))
-def test_cut_names_are_short_and_tell_apart_what_they_can(names):
-    cut = shorten_apart(names, 12)
-    assert all(len(text) <= 12 for text in cut)
-    assert all(text == name for text, name in zip(cut, names) if len(name) <= 12)
-    heads = [shorten(name, 12) for name in names]
-    assert len(set(cut)) >= len(set(heads))
+@given(st.text("ab ", max_size=40), st.integers(6, 12))
+def test_long_names_lose_their_middle(name, limit):
+    cut = shorten(name, limit)
+    assert len(cut) <= limit
+    if len(name) <= limit:
+        assert cut == name
+    else:
+        head, tail = cut.split("…")
+        assert name.startswith(head)
+        assert name.endswith(tail)
+    assert shorten("stimulus_0001.png", 9) == "stim….png"
 
 
 def test_groups_that_cannot_be_told_apart_are_one():

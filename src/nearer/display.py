@@ -23,38 +23,11 @@ def clean_text(value: object) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Cut `text` to `limit` characters, the last of them "…" when something was cut."""
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
-
-
-def shorten_apart(texts: Sequence[str], limit: int) -> list[str]:
-    """Cut texts to `limit` characters; those with the same beginning keep the part in which they differ."""
-    out = [shorten(text, limit) for text in texts]
-    alike: dict[str, list[int]] = {}
-    for position, cut in enumerate(out):
-        if cut != texts[position]:
-            alike.setdefault(cut, []).append(position)
-    for members in alike.values():
-        members = sorted(members, key=lambda i: texts[i])
-        for k, i in enumerate(members):
-            beside = [texts[j] for j in members[max(k - 1, 0) : k + 2] if texts[j] != texts[i]]
-            if beside:
-                out[i] = _cut_at(texts[i], max(_shared(texts[i], other) for other in beside), limit)
-    return out
-
-
-def _cut_at(text: str, parting: int, limit: int) -> str:
-    """The beginning of a text, and the part in which it differs from others."""
-    head = text[: limit // 3].rstrip()
-    # From the beginning of the word that differs, if it is not a long one.
-    word = text.rfind(" ", 0, parting) + 1
-    start = max(word if parting - word <= limit // 3 else parting - 3, len(head))
-    return f"{head}…{shorten(text[start:], limit - len(head) - 1)}"
-
-
-def _shared(a: str, b: str) -> int:
-    """Length of the beginning that two texts share."""
-    return next((k for k, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+    """Cut the middle out of a text of more than `limit` characters: names that begin alike often end differently."""
+    if len(text) <= limit:
+        return text
+    ending = (limit - 1) // 2
+    return f"{text[: limit - 1 - ending].rstrip()}…{text[-ending:].lstrip()}"
 
 
 def label_texts(labels: Sequence | np.ndarray | None, n_objects: int) -> list[str]:

@@ -99,15 +99,11 @@ def test_simulate_from_the_classes_called_so_or_declared(simulated):
     [
         ("label,x,y\na,1,1\nb,2,1\n", ()),
         ("fig,0,0\nkiwi,1,0\n", ("-n", "5")),
-        ("name,item,x\n0,fig,0\n1,kiwi,1\n", ("-n", "5")),
         ("label,class\na,1\nb,1\n", ("-n", "5", "--from", "classes", "--kind", "quadruplets")),
         ("label,class\na,1\nb,1\n", ("-n", "5", "--from", "classes", "--class-column", "z")),
-        ("label,a,b\nfig,A,1\nkiwi,B,1\n", ("-n", "5", "--from", "classes")),
-        ("label,x,y\na,1,1\nb,2,1\n", ("--from", "distances")),
         (",a,b\na,1,.5\nb,.5,1\n", ("--from", "distances")),
         ("0,1,3\n1,0,2\n3,2,0\n", ("--from", "distances")),
         (",a,b\na,0,1\nc,1,0\n", ("--from", "distances")),
-        (",a,b\na,0,\nb,1,0\n", ("--from", "distances")),
         (np.zeros((2, 2, 2)), ("--from", "distances")),
     ],
 )

@@ -59,6 +59,7 @@ def fold_of_ctrl_c(monkeypatch):
         return real(*args)
 
     monkeypatch.setattr(dimension, "fit_best", counted)
+    return made
 
 
 @pytest.mark.parametrize(("starts", "checkpoint"), [("1", []), ("3", ["--checkpoint", "run"])])
@@ -88,25 +89,16 @@ def test_ctrl_c_stops_a_study_at_once(answers, tmp_path, jobs):
         assert pressed(process)[0] == ""
 
 
-def test_ctrl_c_in_dims_reports_what_is_known(nearer, answers, tmp_path, tree, fold_of_ctrl_c):
+def test_ctrl_c_in_dims_and_in_those_of_a_fit_keeps_what_is_known(nearer, answers, tmp_path, tree, fold_of_ctrl_c):
     called = nearer("dims", "answers.csv", "--dims", "1-3", "--plot", "dims.png", "--n-jobs", 1, "--json")
-    assert called.code == 130
+    assert (called.code, called.json["partial"]) == (130, True)
     assert tree(tmp_path) == ["answers.csv"]
-    assert called.json["partial"] is True
-    assert called.json["chosen"] is None
-    assert called.json["table"]["n_folds"] == [3, 2, 2]
     assert 0.5 < called.json["table"]["accuracy"][0] <= 1
-
-
-def test_ctrl_c_in_the_dimensions_of_a_fit_keeps_them(nearer, answers, tmp_path, fold_of_ctrl_c):
-    called = nearer("fit", "answers.csv", "-o", "out", "--dims", "1-3", "--bootstrap", 5, "--n-init", 1, "--n-jobs", 1)
-    assert called.code == 130
-    found = json.loads((tmp_path / "out/summary.json").read_text())
-    assert found["interrupted"] is True
-    assert found["cross_validation"] is None
-    assert "bootstrap" not in found
-    assert found["dimensions"]["n_folds"] == [3, 2, 2]
-    assert found["dimensions"]["chosen"] is None
+    fold_of_ctrl_c.clear()
+    called = nearer("fit", "answers.csv", "-o", "out", "--dims", "1-3", "--bootstrap", 5, "--n-jobs", 1, "--json")
+    assert (called.code, called.json["interrupted"], called.json["cross_validation"]) == (130, True, None)
+    assert "bootstrap" not in called.json
+    assert (called.json["dimensions"]["n_folds"], called.json["dimensions"]["chosen"]) == ([3, 2, 2], None)
     assert nearer("report", "out", "-o", "again.html").code == 0
     for page in ("out/report.html", "again.html"):
         assert "some maps are missing, and no dimension is chosen" in (tmp_path / page).read_text()

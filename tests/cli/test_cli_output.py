@@ -26,34 +26,34 @@ def content(folder):
     return {(folder / name).read_text() for name in NAMES}
 
 
-def test_new_folder_appears_whole(tmp_path, tree):
-    with Results(tmp_path / "out", NAMES, force=False).writing() as target:
-        for name in NAMES:
-            assert not (tmp_path / "out").exists()
-            (target / name).write_text("1")
-    assert tree(tmp_path) == OUT
-
-
 @pytest.mark.parametrize(("error", "names"), [(RuntimeError, NAMES[:1]), (KeyboardInterrupt, NAMES)])
-def test_an_error_leaves_what_was_there(tmp_path, tree, error, names):
+def test_a_new_folder_appears_whole_and_an_error_leaves_what_was_there(tmp_path, tree, error, names):
     with pytest.raises(error):
         fill(tmp_path / "out", "new", error=error, names=names)
     assert tree(tmp_path) == []
-    fill(tmp_path / "out", "old")
+    with Results(tmp_path / "out", NAMES, force=False).writing() as target:
+        for name in NAMES:
+            assert not (tmp_path / "out").exists()
+            (target / name).write_text("old")
     with pytest.raises(error):
         fill(tmp_path / "out", "new", True, error, names)
     assert tree(tmp_path) == OUT
     assert content(tmp_path / "out") == {"old"}
 
 
-def test_force_replaces_own_files_only(tmp_path, tree):
+@pytest.mark.parametrize("shown", [".", "../link"])
+def test_force_replaces_own_files_only_and_keeps_folder_and_links(tmp_path, tree, monkeypatch, shown):
     fill(tmp_path / "out", "old")
     (tmp_path / "out/notes.txt").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "out")
+    monkeypatch.chdir(tmp_path / "out")  # somebody is in it
     with pytest.raises(FileExistsError, match=r"holds a\.txt, summary\.json, b\.txt already; use --force"):
-        fill(tmp_path / "out", "new")
-    fill(tmp_path / "out", "new", force=True)
-    assert tree(tmp_path) == sorted([*OUT, "out/notes.txt"])
-    assert (tmp_path / "out/notes.txt").read_text() == "mine"
+        fill(shown, "new")
+    before = os.stat(".").st_ino
+    fill(shown, "new", force=True)
+    assert os.stat(tmp_path / "out").st_ino == before
+    assert (tmp_path / "link").is_symlink()
+    assert tree(tmp_path / "out") == ["a.txt", "b.txt", "notes.txt", "summary.json"]
     assert content(tmp_path / "out") == {"new"}
 
 
@@ -65,7 +65,7 @@ def test_files_that_came_meanwhile_are_not_overwritten(tmp_path):
     assert content(tmp_path / "out") == {"other"}
 
 
-def test_impossible_targets_are_refused_at_once(tmp_path, tree):
+def test_what_cannot_be_written_is_refused_at_once(tmp_path, tree, monkeypatch):
     (tmp_path / "file").write_text("")
     (tmp_path / "out/a.txt").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
@@ -75,14 +75,12 @@ def test_impossible_targets_are_refused_at_once(tmp_path, tree):
             Results(tmp_path / name, NAMES, force=True)
     assert tree(tmp_path) == before
 
-
-def test_a_folder_that_cannot_be_written_to_is_refused_before_any_work(tmp_path, monkeypatch):
     def denied(self, *args, **kwargs):
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "mkdir", denied)
-    with pytest.raises(OSError, match=r"out: cannot be written to: Permission denied"):
-        Results(tmp_path / "out", NAMES, force=False)
+    with pytest.raises(OSError, match=r"new: cannot be written to: Permission denied"):
+        Results(tmp_path / "new", NAMES, force=False)
 
 
 def test_a_move_cut_short_leaves_no_summary(tmp_path, monkeypatch):
@@ -102,18 +100,6 @@ def test_a_move_cut_short_leaves_no_summary(tmp_path, monkeypatch):
     assert moves == ["a.txt", "b.txt"]
     assert not (tmp_path / "out/summary.json").exists()
     fill(tmp_path / "out", "new", True)
-    assert content(tmp_path / "out") == {"new"}
-
-
-@pytest.mark.parametrize("shown", [".", "../link"])
-def test_a_folder_that_somebody_stands_in_and_a_link_to_it_are_kept(tmp_path, monkeypatch, shown):
-    fill(tmp_path / "out", "old")
-    (tmp_path / "link").symlink_to(tmp_path / "out")
-    monkeypatch.chdir(tmp_path / "out")
-    before = os.stat(".").st_ino
-    fill(shown, "new", force=True)
-    assert os.stat(tmp_path / "out").st_ino == before
-    assert (tmp_path / "link").is_symlink()
     assert content(tmp_path / "out") == {"new"}
 
 

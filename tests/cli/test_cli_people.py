@@ -47,12 +47,9 @@ def test_fit_weighs_people_and_tests_on_new_ones(nearer, tmp_path):
     assert max(guesses, key=guesses.get) == "p0"
     assert found.json["reliability"]["participant"] == sorted(guesses)
     assert len(found.json["people"]["participant"]) == 6
+    dims = nearer("dims", PEOPLE, "--dims", "1-2", "--cv-by", "participant", "--plot", "dims.svg", "--json")
+    assert dims.json["chosen"] in (1, 2)
+    assert (tmp_path / "dims.svg").exists()
     assert nearer("report", "out", "-o", "again.html").code == 0
     for page in ("out/report.html", "again.html"):
         assert "Each was compared with a map made without them" in (tmp_path / page).read_text()
-
-
-def test_dimensions_for_people_who_are_new(nearer, tmp_path):
-    found = nearer("dims", PEOPLE, "--dims", "1-2", "--cv-by", "participant", "--plot", "dims.svg", "--json")
-    assert found.json["chosen"] in (1, 2)
-    assert (tmp_path / "dims.svg").exists()

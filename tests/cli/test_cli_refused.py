@@ -5,27 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from nearer.cli.app import cli, commands
+from nearer.cli.output import OutputFile
 from nearer.data import Comparisons
 from nearer.estimator import OrdinalEmbedding
 from nearer.io import write_comparisons
 from nearer.reports import content
 
-POSITIONS, PICTURES, COMPARISONS = ".csv, .npz, .mat", ".png, .svg, .pdf", ".csv, .tsv, .txt"
+COMMANDS = {name: cli.get_command(None, name) for name in commands()}
 WRITING = [
-    ("export map.nearer {}", POSITIONS),
-    ("place map.nearer nowhere.csv -o {}", POSITIONS),
-    ("map map.nearer nowhere.csv -o {}", POSITIONS),
-    ("neighbours map.nearer -o {}", ".csv"),
-    ("suggest nowhere.csv -o {}", ".csv"),
-    ("people nowhere.csv --table {}", ".csv"),
-    ("people nowhere.csv --rules rules.toml -o {}", COMPARISONS),
-    ("report map.nearer -o {}", ".html, .htm"),
-    ("dims nowhere.csv --plot {}", PICTURES),
-    ("plan 40 --plot {}", PICTURES),
-    ("plot map.nearer -o {}", PICTURES),
-    ("convert nowhere.csv {}", COMPARISONS),
-    ("simulate nowhere.csv -n 5 -o {}", COMPARISONS),
-    ("collect export nowhere -o {}", ".csv"),
+    (words, param)
+    for name, command in COMMANDS.items()
+    for words, one in [
+        ((name,), command),
+        *(((name, sub), one) for sub, one in getattr(command, "commands", {}).items()),
+    ]
+    for param in one.params
+    if isinstance(param.type, OutputFile)
 ]
 WITHOUT_EFFECT = [
     "plot map.nearer -o p.png --file nowhere.csv",
@@ -64,15 +60,15 @@ def files(tmp_path, answers, points, models):
     return tmp_path
 
 
-@pytest.mark.parametrize(("command", "expected"), WRITING)
-def test_an_unknown_ending_is_refused_before_any_work(nearer, files, tree, command, expected):
-    before = tree(files)
+@pytest.mark.parametrize(("words", "param"), WRITING, ids=lambda one: " ".join(one) if isinstance(one, tuple) else None)
+def test_an_unknown_ending_is_refused_before_any_work(nearer, tmp_path, tree, words, param):
+    before = ["map.nearer"] if param.param_type_name == "argument" else [param.opts[-1]]
     for name in ("x.json", "x.csv.gz", "x", ".csv"):
-        called = nearer(*command.format(name).split())
+        called = nearer(*words, *before, name)
         assert called.refused
         assert f"{name}: got " in called.err
-        assert f"expected one that can be written: {expected}" in called.err
-    assert tree(files) == before
+        assert f"expected one that can be written: {', '.join(param.type.endings)}" in called.err
+    assert tree(tmp_path) == []
 
 
 def test_the_library_looks_at_the_place_of_a_report_before_its_studies(files, monkeypatch):

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import json
 
 from selenium.common.exceptions import TimeoutException
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
+
+from browser import Window
 
 WORDS_SHOWN = "!document.getElementById('words').hidden"
 
 
-class Participant:
-    """One browser, at one page of a study."""
+class Participant(Window):
+    """A browser at a page of a study."""
 
-    def __init__(self, driver):
-        self.driver, self._script = driver, None
+    _script = None
 
     def hurry(self, times):
         """From the next page on the page's clock is so many times as fast, and what it waits for so much shorter."""
@@ -31,11 +30,6 @@ class Participant:
         added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": clock})
         self._script = added["identifier"]
 
-    def size(self, width, height=800, mobile=False):
-        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        self.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": mobile})
-
     def open(self, url, fresh=True):
         self.requests()
         self.complaints()
@@ -44,13 +38,6 @@ class Participant:
             self.js("localStorage.clear(); sessionStorage.clear()")
         self.driver.get(url)
         self.wait(f"{WORDS_SHOWN} || !document.getElementById('asking').hidden")
-
-    def js(self, code, *args):
-        return self.driver.execute_script(code, *args)
-
-    def wait(self, condition, *args, seconds=20):
-        waiting = WebDriverWait(self.driver, seconds, 0.03)
-        return waiting.until(lambda driver: driver.execute_script(f"return {condition}", *args))
 
     def text(self, selector="main"):
         return self.js("return document.querySelector(arguments[0]).innerText", selector)
@@ -125,13 +112,3 @@ class Participant:
             act()
             shown = self.ready(shown)
         return shown
-
-    def requests(self):
-        """Addresses asked for since the last call."""
-        messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        sent = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
-        return [params["request"]["url"] for params in sent]
-
-    def complaints(self):
-        """Messages of the console since the last call."""
-        return [entry["message"] for entry in self.driver.get_log("browser")]

@@ -80,13 +80,6 @@ def test_by_touch_on_a_phone(serve, person, kind, taps):
     assert choices(served.store) == [str(options) for options in taps]
 
 
-def test_odd_one_out_by_arrow_keys(serve, person):
-    served = serve(kind="odd-one-out", number=4, practice=False)
-    keys = ("ARROW_RIGHT", "ARROW_DOWN", "ARROW_LEFT", "ARROW_UP")
-    assert person.answer(person.begin(served), *(partial(person.press, key) for key in keys)) is None
-    assert choices(served.store) == ["[2]", "[1]", "[0]", "[1]"]
-
-
 def test_k_of_n_by_mouse_and_keys(serve, person):
     served = serve(kind="rankings", number=3, options=6, choose=2)
     shown = person.begin(served, practice=True)
@@ -221,6 +214,13 @@ def test_two_tabs_take_turns(serve, person):
     until(lambda: choices(served.store) == ["[0]", "[1]"])
 
 
+def test_odd_one_out_by_arrow_keys(serve, person):
+    served = serve(kind="odd-one-out", number=4, practice=False)
+    keys = ("ARROW_RIGHT", "ARROW_DOWN", "ARROW_LEFT", "ARROW_UP")
+    assert person.answer(person.begin(served), *(partial(person.press, key) for key in keys)) is None
+    assert choices(served.store) == ["[2]", "[1]", "[0]", "[1]"]
+
+
 def test_cannot_tell_pause_and_resume(serve, person):
     served = serve(number=6, cannot_tell=True, practice=False)
     shown = person.begin(served)
@@ -231,12 +231,6 @@ def test_cannot_tell_pause_and_resume(serve, person):
     person.wait("document.getElementById('words').innerText.includes('paused')")
     served.store.set_paused(False)
     person.ready(shown)
-
-
-def test_no_id_is_told_where_one_is_needed(serve, person):
-    served = serve(number=6, anonymous=False)
-    person.open(served.url)
-    assert "lacks a participant's id" in person.text()
 
 
 @pytest.mark.parametrize("width", [400, 1400])
@@ -292,6 +286,8 @@ def test_a_screen_reader_is_told_everything(serve, person):
 
 
 def test_anonymous_people_are_one_in_a_browser_until_they_finish(serve, person):
+    person.open(serve(number=6, anonymous=False).url)
+    assert "lacks a participant's id" in person.text()
     served = serve(number=2, practice=False)
     person.open(served.url)
     shown = person.answer(person.agree(practice=False), person.choose)

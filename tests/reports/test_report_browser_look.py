@@ -51,15 +51,17 @@ def pictures(folder, names):
         Image.new("RGB", (100, 200), (10, 200, 30)).save(folder / f"{name}.png")
 
 
-def test_pictures_are_shown(page, tmp_path):
-    pictures(tmp_path, "abc")
+def test_pictures_are_shown_where_there_is_room(page, tmp_path):
+    pictures(tmp_path, "abcde")
+    points = np.array([[0.0, 0], [0.001, 0], [1, 0], [1.001, 0], [0, 1], [1, 1]])
     with pytest.warns(InputWarning):
-        page.open(Report("pictures", spread(4, 2), labels=list("abcd"), images=tmp_path))
-    assert page.hover(1) == "b"
+        page.open(Report("pictures", points, labels=list("abcdef"), images=tmp_path))
+    page.wait("document.getElementById('status').textContent.includes('pictures for 3 of 5 that have one')")
+    assert page.hover(4) == "e"
     page.wait("document.querySelector('#tip img').naturalWidth === 48")
     page.settle()
-    assert page.pixel(0) == pytest.approx([10, 200, 30, 255], abs=6)
-    assert "Pictures: 3 of 4 objects." in page.text(".notes")
+    assert page.pixel(4) == pytest.approx([10, 200, 30, 255], abs=6)
+    assert "Pictures: 5 of 6 objects." in page.text(".notes")
 
 
 @pytest.mark.parametrize("width", [1280, 400])
@@ -82,17 +84,14 @@ def test_layout_fits_the_width(page, width):
         "return b.left < 0 || b.right > innerWidth; }).map((t) => t.textContent)"
     )
     assert outside == []
-
-
-def test_the_tools_of_many_dimensions_fit_a_small_screen(page):
-    page.open(Report("seven", spread(30, 7)), width=400)
+    page.open(Report("seven", spread(30, 7)), width=width)
     ends = page.js("return [...document.querySelectorAll('.tools *')].map((e) => e.getBoundingClientRect().right)")
-    assert max(ends) <= 400
+    assert max(ends) <= width
 
 
 def test_the_map_follows_a_resize_and_survives_being_hidden(page):
     page.open(Report("resize", spread(30, 2), labels=[f"o{i}" for i in range(30)]))
-    page.resize(500, 800)
+    page.size(500, 800)
     page.wait("document.getElementById('canvas').width === document.getElementById('canvas').clientWidth")
     for display in ("none", "", ""):
         page.js("document.getElementById('map').style.display = arguments[0]", display)
@@ -127,13 +126,6 @@ def test_print_shows_every_group(page):
         assert page.js("return document.querySelectorAll('#legend button').length") == 56
         end = page.js("return document.getElementById('legend').getBoundingClientRect().bottom + scrollY")
     assert end < FIRST_SHEET
-
-
-def test_pictures_that_have_no_room_are_counted(page, tmp_path):
-    pictures(tmp_path, "abcdef")
-    points = np.array([[0.0, 0], [0.001, 0], [1, 0], [1.001, 0], [0, 1], [1, 1]])
-    page.open(Report("pictures", points, labels=list("abcdef"), images=tmp_path))
-    page.wait("document.getElementById('status').textContent.includes('pictures for 4 of 6 that have one')")
 
 
 @pytest.mark.parametrize("n", [21, 400])

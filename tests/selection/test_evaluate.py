@@ -13,7 +13,7 @@ import nearer
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.metrics import calibration, log_loss
 from nearer.reports import Report, describe
-from nearer.selection import Evaluation, cross_validate_dimensions, evaluate
+from nearer.selection import Evaluation, Interrupted, cross_validate_dimensions, evaluate
 from nearer.selection.evaluate import calibrate, figures_of, score_map
 from nearer.selection.thresholds import default_folds
 from nearer.warning_types import InputWarning
@@ -122,32 +122,24 @@ def test_a_study_that_cannot_be_made_is_left_out(model, answers):
     assert found.training == model.score(few)
 
 
-def test_a_monitor_sees_each_study_and_may_leave_it_out(model, answers):
-    seen = []
-
-    def monitor(name, details, run):
-        seen.append((name, details))
-        return run() if name == "bootstrap" else None
-
-    people = Comparisons(answers.index, 12, labels=LABELS, participants=["ann", "ben"] * 200)
-    found = evaluate(model, people, dims=(1, 2), learning_curve=True, bootstrap=2, monitor=monitor)
-    assert seen == [
-        ("accuracy by dimension", "1, 2"),
-        ("cross-validation", "5 folds"),
-        ("learning curve", "10 repeats"),
-        ("bootstrap", "2 resamples by participant"),
-    ]
-    assert found.held_out is None
-    assert found.summary()["bootstrap"]["n_resamples"] == len(found.bootstrap.samples) == 2
-
-
-def test_an_interrupt_is_not_swallowed(model, answers, monkeypatch):
+def test_studies_are_announced_and_an_interrupt_keeps_those_before(model, answers, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys.modules["nearer.selection.evaluate"], "cross_validate_dimensions", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        evaluate(model, answers)
+    said = []
+    people = Comparisons(answers.index, 12, labels=LABELS, participants=["ann", "ben"] * 200)
+    monkeypatch.setattr(sys.modules["nearer.selection.evaluate"], "resample", interrupted)
+    with pytest.raises(Interrupted) as stopped:
+        evaluate(model, people, dims=(1, 2), learning_curve=True, bootstrap=2, people=True, progress=said.append)
+    assert said == [
+        "accuracy by dimension: 1, 2",
+        "learning curve: 10 repeats",
+        "bootstrap: 2 resamples by participant",
+    ]
+    found = stopped.value.found
+    assert found.held_out == found.dimensions.accuracy[1]
+    assert found.learning_curve is not None
+    assert (found.bootstrap, found.people) == (None, None)
 
 
 def test_scores_are_those_of_the_metrics(model, answers):

@@ -15,7 +15,6 @@ from typing import Any
 import click
 
 from nearer import __version__
-from nearer.cli.interrupt import INTERRUPTED
 from nearer.cli.output import visible
 
 _TITLE = re.compile(r'"""`nearer (\w+)`: (\w)(.*)"""\n')
@@ -35,8 +34,9 @@ def explain(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}"
     if home.startswith("sqlalchemy."):
-        reason = str(getattr(error, "orig", error)).strip().split("\n")[0]
-        return f"the database failed: {reason}"
+        from nearer.collect.store import reason
+
+        return f"the database failed: {reason(error)}"
     if isinstance(error, (ValueError, OSError, ImportError, MemoryError)) or home.startswith("nearer.distributed."):
         return None if isinstance(error, BrokenPipeError) else str(error) or type(error).__name__
     return None
@@ -70,7 +70,7 @@ class LazyGroup(click.Group):
                 return super().invoke(ctx)
         except KeyboardInterrupt:
             tell("interrupted; nothing more was written")
-            ctx.exit(INTERRUPTED)
+            ctx.exit(130)
         except Exception as error:
             text = explain(error)
             if text is None or "--debug" in ctx.meta["nearer.arguments"]:

@@ -15,21 +15,20 @@ from nearer.cli.output import Say, command
 @click.argument("file", type=click.Path())
 @click.option("-d", "--n-components", type=click.IntRange(1), help="Also look for objects with too few answers for it.")
 @click.option("--exit-code", is_flag=True, help="Exit with code 1 if there is a problem or a suspicion.")
-@inputs.reading_options
-def check_command(say: Say, file: str, n_components: int | None, exit_code: bool, reading: dict[str, Any]) -> None:
+@inputs.READING
+def check_command(say: Say, file: str, n_components: int | None, exit_code: bool, **reading: Any) -> None:
     """Look for faults in FILE: contradictions, islands, objects in too few answers, doubtful participants.
 
     Where questions were asked more than once, the noise ceiling says how many answers any map can satisfy.
     """
     from nearer.check import check, suspicions, unused_values
-    from nearer.io.read import open_table
 
     result = inputs.read_answers(say, file, reading)
     found = check(result.comparisons, n_components)
-    layouts, carrier, _ = inputs.declared_for(file, reading)
     unused = None
-    if Path(file).is_file() and not file.lower().endswith(".zip") and len(layouts) == 1:  # what can be read again
-        unused = unused_values(open_table(file, layouts, **carrier), layouts[0])
+    if Path(file).is_file() and not file.lower().endswith(".zip"):  # what can be read again
+        table, layouts, _ = inputs.open_answers(file, reading)
+        unused = unused_values(table, layouts[0]) if len(layouts) == 1 else None
     doubts = suspicions(result.comparisons, unused)
     values = {"input": result.facts(), "check": found.to_dict(), "suspicions": [one._asdict() for one in doubts]}
     say.result(values, "\n".join([str(found), *(f"suspicion: {one.text}" for one in doubts)]))

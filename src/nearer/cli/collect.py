@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
 
-from nearer.cli.options import FORCE, entry
+from nearer.cli.options import FILE, FORCE, entry
 from nearer.cli.output import TABLES, OutputFile, Say, command
 from nearer.registry import COLLECTED, KINDS
 
@@ -17,6 +18,11 @@ _DATABASE = click.option(
     "--database", metavar="URL", envvar="NEARER_DATABASE",
     help="postgresql://user:password@host/name instead of the file answers.db of the study.  [env: NEARER_DATABASE]",
 )  # fmt: skip
+
+
+def _command(*examples: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Decorator of a command about a study and its database."""
+    return lambda function: command(*examples, group=collect_command)(_STUDY(_DATABASE(function)))
 
 
 @click.group(
@@ -57,18 +63,15 @@ def new(say: Say, study: str, **given: Any) -> None:
     say.done(values, text)
 
 
-@command(
+@_command(
     "nearer collect serve fruit",
     "nearer collect serve fruit --host 0.0.0.0 --port 443 --certificate cert.pem --key key.pem",
     "nearer collect serve fruit --database postgresql://nearer@db/fruit --processes 2 --behind-proxy",
-    group=collect_command,
 )
-@_STUDY
-@_DATABASE
 @click.option("--host", default="127.0.0.1", help="Address to listen on; 0.0.0.0: all interfaces.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, help="Port; 0: any free one.")
-@click.option("--certificate", type=click.Path(exists=True, dir_okay=False), help="For https: the certificate.")
-@click.option("--key", type=click.Path(exists=True, dir_okay=False), help="For https: its private key.")
+@click.option("--certificate", type=FILE, help="For https: the certificate.")
+@click.option("--key", type=FILE, help="For https: its private key.")
 @click.option("--behind-proxy", is_flag=True, help="Trust the forwarding headers of a proxy on this machine.")
 @click.option("--processes", type=click.IntRange(1, 64), default=1, help="More than 1 need PostgreSQL.")
 @click.option("--background/--no-background", default=True, help="Whether this server also computes the map.")
@@ -113,18 +116,14 @@ def serve(
     store.close()
 
 
-@command("nearer collect status fruit", "nearer collect status fruit --json", group=collect_command)
-@_STUDY
-@_DATABASE
+@_command("nearer collect status fruit", "nearer collect status fruit --json")
 def status(say: Say, study: str, database: str | None) -> None:
     """Show how many took part in a STUDY, and how far they are."""
     _, store = _opened(study, database)
     say.result(*_status(store))
 
 
-@command("nearer collect export fruit -o answers.csv", "nearer fit answers.csv -o map", group=collect_command)
-@_STUDY
-@_DATABASE
+@_command("nearer collect export fruit -o answers.csv", "nearer fit answers.csv -o map")
 @click.option("-o", "--out", required=True, type=OutputFile(*TABLES), help="CSV file to write.")
 @FORCE
 def export(say: Say, study: str, database: str | None, out: str) -> None:
@@ -143,9 +142,7 @@ def export(say: Say, study: str, database: str | None, out: str) -> None:
     say.done(values, f"{found.n_rows:,} answers")
 
 
-@command("nearer collect backup fruit -o fruit-monday.db", group=collect_command)
-@_STUDY
-@_DATABASE
+@_command("nearer collect backup fruit -o fruit-monday.db")
 @click.option("-o", "--out", required=True, type=click.Path(), help="SQLite file to write; must not exist.")
 def backup(say: Say, study: str, database: str | None, out: str) -> None:
     """Copy the whole database of a STUDY as of one moment, even while it is being served."""
@@ -156,17 +153,13 @@ def backup(say: Say, study: str, database: str | None, out: str) -> None:
     say.done({"output": out, "n_answers": count}, f"wrote {out}: {count:,} answers")
 
 
-@command("nearer collect pause fruit", group=collect_command)
-@_STUDY
-@_DATABASE
+@_command("nearer collect pause fruit")
 def pause(say: Say, study: str, database: str | None) -> None:
     """Hand out no more questions; open ones may still be answered. Works while the STUDY is served."""
     _switch(say, study, database, True)
 
 
-@command("nearer collect resume fruit", group=collect_command)
-@_STUDY
-@_DATABASE
+@_command("nearer collect resume fruit")
 def resume(say: Say, study: str, database: str | None) -> None:
     """Continue after `pause`; open pages of participants continue by themselves."""
     _switch(say, study, database, False)

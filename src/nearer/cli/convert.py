@@ -19,8 +19,8 @@ from nearer.cli.output import OutputFile, Say, command
 @click.argument("target", type=OutputFile(*registry.WRITTEN))
 @click.option("--aggregate", is_flag=True, help="Equal answers become one row, with their number as weight.")
 @options.FORCE
-@inputs.reading_options
-def convert_command(say: Say, file: str, target: str, aggregate: bool, reading: dict[str, Any]) -> None:
+@inputs.READING
+def convert_command(say: Say, file: str, target: str, aggregate: bool, **reading: Any) -> None:
     """Write the answers of FILE to TARGET as plain comparisons: anchor, near, far or i, j, l, k.
 
     The ending of TARGET gives its format: .csv, .tsv, .jsonl, .parquet or .npz.

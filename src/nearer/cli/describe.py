@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from nearer.cli.inputs import declared_for, reading_options
-from nearer.cli.options import FORCE
+from nearer.cli import inputs, options
 from nearer.cli.output import Say, command
 
 
@@ -19,14 +18,14 @@ from nearer.cli.output import Say, command
 )
 @click.argument("file", type=click.Path())
 @click.option("-o", "--out", "write", is_flag=True, help="Write it next to FILE, where every command finds it.")
-@FORCE
-@reading_options
-def describe_command(say: Say, file: str, write: bool, reading: dict[str, Any]) -> None:
+@options.FORCE
+@inputs.READING
+def describe_command(say: Say, file: str, write: bool, **reading: Any) -> None:
     """Print a layout file for FILE, which says in TOML what its columns mean, ready to complete.
 
     Every column is listed with its first cells; what is understood is filled in, and the rest is blank.
     """
-    from nearer.io.read import layout_path, open_table
+    from nearer.io.read import layout_path
     from nearer.tables.describe import describe
 
     target = layout_path(file)
@@ -34,10 +33,10 @@ def describe_command(say: Say, file: str, write: bool, reading: dict[str, Any]) 
         raise click.UsageError(f"-o: got {file}, expected one file to write a layout next to; or see --layout")
     if write and target.exists() and not say.force:
         raise FileExistsError(f"{target}: exists already; use --force to replace it")
-    layouts, carrier, used = declared_for(file, reading)
+    table, layouts, used = inputs.open_answers(file, reading)
     if len(layouts) > 1:
         raise ValueError(f"{used}: holds {len(layouts)} layouts, expected one to complete")
-    text = describe(open_table(file, layouts, **carrier), layouts[0])
+    text = describe(table, layouts[0])
     if write:
         say.write(str(target), text)
         say.note("complete it, then run the command again")

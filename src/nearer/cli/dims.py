@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from nearer.cli import inputs, options
-from nearer.cli.interrupt import INTERRUPTED
 from nearer.cli.output import Say, command
 
 
@@ -18,20 +17,18 @@ from nearer.cli.output import Say, command
 @options.CV_BY
 @options.PICTURE
 @options.FORCE
-@options.fitting_options
-@inputs.reading_options
+@options.FITTING
+@inputs.READING
 def dims_command(
-    say: Say, file: str, dims: tuple[int, ...], cv: int, cv_by: str, picture: str | None,
-    fitting: dict[str, Any], reading: dict[str, Any],
+    say: Say, file: str, dims: tuple[int, ...], cv: int, cv_by: str, picture: str | None, **given: Any
 ) -> None:  # fmt: skip
     """Find how many dimensions the answers in FILE support.
 
-    Maps of every dimension are made from a part of the answers and judged by the rest. The smallest
-    dimension that no larger one beats is chosen. Ctrl-C stops the computation and reports the results so far (exit code
-    130).
+    Maps of every dimension are made from a part of the answers and judged by the rest. The smallest dimension that
+    no larger one beats is chosen. Ctrl-C stops the computation and reports the results so far (exit code 130).
     """
-    estimator = options.make_estimator(fitting)
-    result = inputs.read_answers(say, file, reading)
+    estimator = options.make_estimator(given)
+    result = inputs.read_answers(say, file, given)
     from nearer.check import check
     from nearer.reports.sentences import dimension_lines
     from nearer.selection import Interrupted, cross_validate_dimensions
@@ -47,15 +44,13 @@ def dims_command(
         found, interrupted = stopped.found, True
     checked = check(result.comparisons)
     low, high = checked.noise_ceiling_low, checked.noise_ceiling
-    if picture is not None and not interrupted:
-        from nearer.plots import plot_dimensions, save_figure
-
-        band = None if low is None or high is None else (low, high)
-        save_figure(plot_dimensions(found, chosen=found.chosen, ceiling=band), picture, force=say.force)
-        say.note(f"wrote {picture}")
     values = {name: getattr(found, name) for name in ("chosen", "candidates", "decisive", "verdict")}
     values |= {"input": result.facts(), "partial": interrupted, "table": found.to_dict(), "noise_ceiling": high}
     say.result(values, dimension_lines(found))
     if interrupted:
-        click.echo(f"nearer dims: interrupted{'' if picture is None else f'; {picture} was not drawn'}", err=True)
-        raise click.exceptions.Exit(INTERRUPTED)
+        raise KeyboardInterrupt
+    if picture is not None:
+        from nearer.plots import plot_dimensions
+
+        band = None if low is None or high is None else (low, high)
+        say.picture(plot_dimensions(found, chosen=found.chosen, ceiling=band), picture)

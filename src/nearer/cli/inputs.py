@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import nearer
-from nearer.cli.options import grouped
+from nearer.cli.options import OptionGroup
 from nearer.cli.output import SUMMARY, Say, command_with
 from nearer.warning_types import InputWarning
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from nearer.io import ReadResult
     from nearer.tables import Layout
+    from nearer.tables.table import Table
 
 MODEL = "model.nearer"
 
-reading_options = grouped(
-    "reading",
+READING = OptionGroup(
     click.option("--layout", type=click.Path(), metavar="FILE", help="TOML file that says what a row means; by default "
                  "answers.layout.toml next to answers.csv, see nearer describe."),
     click.option("--columns", metavar="ROLE=NAME,...", help="Which column is what: anchor=head,near=winner,far=loser; "
@@ -40,7 +40,7 @@ reading_options = grouped(
 )  # fmt: skip
 
 
-def declared_for(path: str, reading: dict[str, Any]) -> tuple[tuple[Layout, ...], dict[str, Any], Path | None]:
+def _declared(path: str, reading: dict[str, Any]) -> tuple[tuple[Layout, ...], dict[str, Any], Path | None]:
     """Layouts of a file, by the options and its layout file; how to open it; the layout file, given or next to it."""
     from nearer.io.read import layout_beside
     from nearer.tables.layout import Layout, load_layouts
@@ -52,15 +52,22 @@ def declared_for(path: str, reading: dict[str, Any]) -> tuple[tuple[Layout, ...]
     return layouts, carrier, file
 
 
+def open_answers(path: str, reading: dict[str, Any]) -> tuple[Table, tuple[Layout, ...], Path | None]:
+    """The table in a file, its layouts, and the layout file, if there is one."""
+    from nearer.io.read import open_table
+
+    layouts, carrier, file = _declared(path, reading)
+    return open_table(path, layouts, **carrier), layouts, file
+
+
 def read_answers(say: Say, path: str, reading: dict[str, Any]) -> ReadResult:
     """Read a file of answers, and report what was understood."""
     from nearer.io import FileFormatError, read_comparisons
-    from nearer.io.read import open_table
     from nearer.tables import Layout, Refusal
 
-    layouts, carrier, file = declared_for(path, reading)
+    layouts, carrier, file = _declared(path, reading)
     is_array = path.lower().endswith((".npy", ".npz", ".mat"))
-    if is_array and not any(layout.columns for layout in layouts) and open_table(path, **carrier).is_index:
+    if is_array and not any(layout.columns for layout in layouts) and open_answers(path, reading)[0].is_index:
         # In Python, the width of an array says what it is.
         raise ValueError(f"{path}: the array names no columns; declare them: --columns anchor,near,far or i,j,l,k")
     try:

@@ -1,9 +1,8 @@
-"""Options that several commands share, called as the parameters they set; and the estimator that some describe."""
+"""Options that several commands share, named as the parameters they set, and the estimator they describe."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,9 +19,10 @@ def dimensions(value: str) -> tuple[int, ...]:
     found: set[int] = set()
     for part in value.split(","):
         first, _, last = part.strip().partition("-")
-        if not first.isdecimal() or not (last or first).isdecimal() or not 1 <= int(first) <= int(last or first):
+        last = last or first
+        if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
             raise click.BadParameter(f"got {value!r}, expected dimensions such as 1-6 or 2,3,5")
-        found.update(range(int(first), int(last or first) + 1))
+        found.update(range(int(first), int(last) + 1))
     return tuple(sorted(found))
 
 
@@ -32,25 +32,20 @@ def entry(option: str, entries: registry.Entries, what: str, **more: Any) -> Cal
     return click.option(option, type=click.Choice(registry.names(entries)), help=f"{what} {meaning}", **more)
 
 
-ASK = entry(
-    "--ask", {name: registry.KINDS[name] for name in registry.SUGGESTED}, "Kind of question.", default="triplets"
-)
-POSITIONS = click.option(
-    "-o", "--out", type=OutputFile(*registry.POSITIONS), help="CSV file for the positions; printed if not given."
-)
+FILE, FOLDER = click.Path(exists=True, dir_okay=False), click.Path(exists=True, file_okay=False)
+SUGGESTED = {name: registry.KINDS[name] for name in registry.SUGGESTED}
+
+ASK = entry("--ask", SUGGESTED, "Kind of question.", default="triplets")
 MAP = click.argument("map_path", metavar="MAP", type=click.Path())
+POSITIONS = click.option(
+    "-o", "--out", type=OutputFile(*registry.POSITIONS), help="File to write; printed if not given."
+)
 FORCE = click.option("--force", is_flag=True, is_eager=True, help="Replace files that exist.")
 PICTURE = click.option(
-    "--plot", "picture", type=OutputFile(*registry.PICTURES), help="Also draw the result: .png, .svg or .pdf."
+    "--plot", "picture", type=OutputFile(*registry.PICTURES), help="Also draw it: .png, .svg or .pdf."
 )
-GROUPS = click.option(
-    "--groups",
-    type=click.Path(exists=True, dir_okay=False),
-    help="Table with the columns label, group; colours the map.",
-)
-IMAGES = click.option(
-    "--images", type=click.Path(exists=True, file_okay=False), help="Folder of pictures named as the labels."
-)
+GROUPS = click.option("--groups", type=FILE, help="Table with the columns label, group; colours the map.")
+IMAGES = click.option("--images", type=FOLDER, help="Folder of pictures named as the labels.")
 LOSS_OF_COORDINATES = click.option(
     "--loss", type=click.Choice(registry.names(registry.LOSSES)), help="Loss of coordinates that come without a model."
 )
@@ -58,25 +53,26 @@ CV_BY = click.option(
     "--cv-by", type=click.Choice(("question", "participant")), default="question",
     help="What stays together in cross-validation: all answers to a question, or all of a person.",
 )  # fmt: skip
+N_COMPONENTS = click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Dimensions of the map.")
 N_JOBS = click.option("--n-jobs", type=int, help="Threads; all cores if not given.")
 RANDOM_STATE = click.option("--random-state", type=click.IntRange(0), default=0, help="Seed: same number, same result.")
 
 
-def grouped(into: str, *options: Callable) -> Callable[[Callable], Callable]:
-    """A decorator that adds options to a command, which gets their values as one dict called `into`."""
+class OptionGroup:
+    """Several options as one decorator; a command gets the value of each as a keyword argument."""
 
-    def decorate(function: Any) -> Any:
-        @functools.wraps(function)
-        def gathering(*args: Any, **kwargs: Any) -> Any:
-            return function(*args, **{into: {name: kwargs.pop(name) for name in names}}, **kwargs)
+    def __init__(self, *options: Callable):
+        self._options = options
+        self.names = [parameter.name for parameter in click.command()(self(lambda: None)).params]
 
-        begun = len(getattr(function, "__click_params__", ()))
-        for option in reversed(options):
-            option(gathering)
-        names = [parameter.name for parameter in gathering.__click_params__[begun:]]  # type: ignore[attr-defined]
-        return gathering
+    def __call__(self, function: Any) -> Any:
+        for option in reversed(self._options):
+            function = option(function)
+        return function
 
-    return decorate
+    def of(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Their values, of all that a command got."""
+        return {name: given[name] for name in self.names}
 
 
 def were_given(names: Iterable[str]) -> list[str]:
@@ -95,8 +91,7 @@ def refuse_given(names: Iterable[str], why: str) -> None:
         raise click.UsageError(f"{option}: {why}")
 
 
-fitting_options = grouped(
-    "fitting",
+FITTING = OptionGroup(
     entry("--loss", registry.LOSSES, "What is minimised.", default="tste"),
     click.option("--alpha", type=float, help="Degrees of freedom of tste.  [default: n_components - 1, at least 1]"),
     click.option("--delta", type=float, help="Regularisation of ckl.  [default: 0.05]"),
@@ -111,15 +106,15 @@ fitting_options = grouped(
 )
 
 
-def make_estimator(fitting: dict[str, Any], n_components: Any = 2) -> nearer.OrdinalEmbedding:
-    """The estimator that `fitting_options` describe; refuses bad ones before any work."""
+def make_estimator(given: Mapping[str, Any], n_components: Any = 2) -> nearer.OrdinalEmbedding:
+    """The estimator that the options FITTING describe; refuses bad ones before any work."""
     from nearer.losses import get_loss
     from nearer.solvers import get_solver
 
-    given: dict[str, Any] = {name: value for name, value in fitting.items() if value is not None}
-    loss_params: dict[str, float] = {name: given.pop(name) for name in ("alpha", "delta") if name in given}
-    get_loss(given["loss"], **loss_params)
-    limits = {name: given.pop(name) for name in ("max_epochs", "tol") if name in given}
+    fitting = {name: value for name, value in FITTING.of(given).items() if value is not None}
+    loss_params: dict[str, float] = {name: fitting.pop(name) for name in ("alpha", "delta") if name in fitting}
+    limits = {name: fitting.pop(name) for name in ("max_epochs", "tol") if name in fitting}
+    get_loss(fitting["loss"], **loss_params)
     if limits:
-        given["solver"] = replace(get_solver(given["solver"]), **limits)
-    return nearer.OrdinalEmbedding(n_components, loss_params=loss_params or None, **given)
+        fitting["solver"] = replace(get_solver(fitting["solver"]), **limits)
+    return nearer.OrdinalEmbedding(n_components, loss_params=loss_params or None, **fitting)

@@ -1,10 +1,9 @@
-"""What commands print and write: results to standard output, the rest to standard error, files whole or not at all."""
+"""What commands print and write: results to standard output, the rest to standard error, files as a whole."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import re
 import shlex
@@ -32,21 +31,14 @@ def visible(text: str) -> str:
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
-def plain(value: Any) -> Any:
-    """Values as JSON has them; what is not finite becomes null."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
-
-
 def json_text(values: Mapping[str, Any]) -> str:
-    return json.dumps(plain(values), indent=2, allow_nan=False)
+    """Values and arrays as JSON; what is not finite becomes null."""
+
+    def simple(value: Any) -> Any:
+        return value.tolist() if hasattr(value, "tolist") else str(value)
+
+    plain = json.loads(json.dumps(values, default=simple), parse_constant=lambda _: None)
+    return json.dumps(plain, indent=2)
 
 
 def repeat_command() -> str:
@@ -110,6 +102,13 @@ class Say:
             self.note(f"wrote {out}")
         self.result({"positions": table, **values}, csv_text(table).rstrip("\n") if out is None else None)
 
+    def picture(self, drawn: Any, path: str, dpi: float = 200) -> None:
+        """Write a drawing to a file."""
+        from nearer.plots import save_figure
+
+        save_figure(drawn, path, dpi=dpi, force=self.force)
+        self.note(f"wrote {path}")
+
     def write(self, path: str, text: str) -> None:
         """Write a text file, whole or not at all."""
         from nearer.io.files import atomic_write
@@ -123,13 +122,15 @@ def csv_text(table: Mapping[str, Sequence[Any]], spec: str = "") -> str:
     """A table as CSV: text is guarded and quoted where needed, floats are formatted by `spec`, NaN is empty."""
     from nearer.io.text import text_cells
 
-    def number(value: Any) -> str:
-        return "" if value != value else f"{value:{spec}}" if isinstance(value, float) else str(value)
+    def cell(value: Any) -> str:
+        if isinstance(value, float):
+            return "" if value != value else f"{value:{spec}}"
+        return str(value)
 
-    columns = (
-        text_cells(values, name) if any(isinstance(value, str) for value in values) else map(number, values)
+    columns = [
+        text_cells(values, name) if any(isinstance(value, str) for value in values) else map(cell, values)
         for name, values in table.items()
-    )
+    ]
     return "".join(f"{','.join(row)}\n" for row in [tuple(table), *zip(*columns)])
 
 
@@ -165,11 +166,9 @@ class Results:
 
     def __init__(self, folder: str | os.PathLike[str], names: Sequence[str], force: bool):
         self.folder, self.names, self.force = Path(folder), names, force
+        self.wrote = f"wrote {', '.join(str(self.folder / name) for name in names)}"
         self._refuse()
         self._make_temporary().rmdir()  # a folder that cannot be written to is refused before any work
-
-    def files(self) -> list[str]:
-        return [str(self.folder / name) for name in self.names]
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Path]:
@@ -177,12 +176,11 @@ class Results:
         temporary = self._make_temporary()
         try:
             yield temporary
+            self._move(temporary)
         except Exception:
             if (temporary / SUMMARY).exists():
                 self._move(temporary)
             raise
-        else:
-            self._move(temporary)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 

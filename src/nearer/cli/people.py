@@ -13,18 +13,18 @@ from nearer.cli.output import TABLES, OutputFile, Say, command, csv_text
 
 @command("nearer people answers.csv", "nearer people answers.csv --rules rules.toml -o kept.csv")
 @click.argument("file", type=click.Path())
-@click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Dimensions of the maps.")
+@options.N_COMPONENTS
 @click.option("--rules", type=click.Path(), help="TOML file of exclusion rules; by default nobody is excluded.")
 @click.option("-o", "--out", type=OutputFile(*registry.WRITTEN), help="Write the answers of those who are kept.")
 @click.option("--table", type=OutputFile(*TABLES), help="Write the table of all people as CSV.")
 @click.option("--cv", type=click.IntRange(2), default=10, help="Folds; each map is made without the people of one.")
 @click.option("--differ", "differ_too", is_flag=True, help="Also test whether people see the objects differently.")
 @options.FORCE
-@options.fitting_options
-@inputs.reading_options
+@options.FITTING
+@inputs.READING
 def people_command(
     say: Say, file: str, n_components: int, rules: str | None, out: str | None, table: str | None, cv: int,
-    differ_too: bool, fitting: dict[str, Any], reading: dict[str, Any],
+    differ_too: bool, **given: Any,
 ) -> None:  # fmt: skip
     """Show how each person answered in FILE: speed, side, repeats, attention checks, agreement with the others.
 
@@ -40,14 +40,14 @@ def people_command(
     """
     if rules is None:
         options.refuse_given(["out"], "got no --rules, without which nobody is excluded")
-    estimator = options.make_estimator(fitting, n_components)
+    estimator = options.make_estimator(given, n_components)
     from nearer.io import write_comparisons
     from nearer.people import ExclusionRules, differ, exclude, participants
 
     asked = None if rules is None else ExclusionRules.read(rules)
-    result = inputs.read_answers(say, file, reading)
+    result = inputs.read_answers(say, file, given)
     with say.compiling():
-        how = {name: fitting[name] for name in ("random_state", "n_jobs")}
+        how = {name: given[name] for name in ("random_state", "n_jobs")}
         found = participants(result.comparisons, estimator, n_folds=cv, **how)
     values: dict[str, Any] = {"input": result.facts(), "people": found.table(), "in_order": found.in_order}
     texts = [str(found)]
@@ -60,7 +60,7 @@ def people_command(
             say.note(f"wrote {out}: {kept!r}")
     if differ_too:
         estimator.set_params(reliability=True)
-        tested = differ(estimator, result.comparisons, random_state=fitting["random_state"])
+        tested = differ(estimator, result.comparisons, random_state=given["random_state"])
         values["difference"] = vars(tested)
         texts.append(str(tested))
     if table is not None:

@@ -19,10 +19,10 @@ from nearer.cli.output import Say, command
 @options.RANDOM_STATE
 @options.LOSS_OF_COORDINATES
 @options.FORCE
-@inputs.reading_options
+@inputs.READING
 def place_command(
     say: Say, map_path: str, file: str, out: str | None, whole_map: bool, n_init: int, random_state: int,
-    loss: str | None, reading: dict[str, Any],
+    loss: str | None, **reading: Any,
 ) -> None:  # fmt: skip
     """Find positions for objects that are named in FILE but not on the MAP; the MAP stays as it is.
 

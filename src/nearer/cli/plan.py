@@ -13,15 +13,9 @@ from nearer.cli.output import Say, command
 
 @command("nearer plan 40", "nearer plan 60 -d 3 --wrong 0.2 --target 0.85 --plot plan.png")
 @click.argument("n_objects", type=click.IntRange(4))
-@click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Dimensions of the map.")
-@click.option(
-    "--wrong", type=click.FloatRange(0.01, 0.45, min_open=True, max_open=True), default=0.15,
-    help="Fraction of answers that contradict the true distances.",
-)  # fmt: skip
-@click.option(
-    "--target", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), default=0.9,
-    help="Fraction of all questions that the map should predict correctly.",
-)  # fmt: skip
+@options.N_COMPONENTS
+@click.option("--wrong", default=0.15, help="Fraction of answers that contradict the true distances.")
+@click.option("--target", default=0.9, help="Fraction of all questions that the map should predict correctly.")
 @options.entry("--strategy", registry.STRATEGIES, "How questions are chosen.", default="random")
 @options.ASK
 @click.option("--n-runs", type=click.IntRange(2), default=5, help="Number of simulated studies.")
@@ -41,10 +35,9 @@ def plan_command(say: Say, n_objects: int, ask: str, picture: str | None, **simu
     with say.compiling():
         found = plan_study(n_objects, kind=ask, **simulated)
     if picture is not None:
-        from nearer.plots import plot_learning_curve, save_figure
+        from nearer.plots import plot_learning_curve
 
-        save_figure(plot_learning_curve(found, ceiling=simulated["target"]), picture, force=say.force)
-        say.note(f"wrote {picture}")
+        say.picture(plot_learning_curve(found, ceiling=simulated["target"]), picture)
     table = found.to_dict()
     lines = [f"{'answers':>8}  {'right':>6}  from    to"]
     lines += [f"{n:>8,}  {mean:>6.1%}  {low:.0%}  {high:>4.0%}" for n, mean, low, high in zip(*table.values())]

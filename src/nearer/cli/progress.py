@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from nearer import Comparisons
 from nearer.metrics import comparison_error
@@ -21,23 +20,22 @@ _EVERY = 0.25  # seconds between two updates
 @contextlib.contextmanager
 def progress(comparisons: Comparisons | None, limit: float | None) -> Iterator[Callable[[Any, Any], None]]:
     """A callback of a fit that shows objective, error and time, at most `limit` seconds, until the end of the block."""
-    times = (TimeElapsedColumn(), *([] if limit is None else [TextColumn("left:"), TimeRemainingColumn()]))
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), *times)
     sample = None if comparisons is None else comparisons[:_SAMPLE]
-    last = 0.0
+    began = last = time.perf_counter()
 
     def show(row: Any, state: Any) -> None:
         nonlocal last
-        if time.perf_counter() - last < _EVERY:
+        now = time.perf_counter()
+        if now - last < _EVERY:
             return
-        last = time.perf_counter()  # at once: other starts may run beside this one
+        last = now  # at once: other starts may run beside this one
         text = f"epoch {row.epoch}  objective {row.objective:.5g}"
         if sample is not None and comparisons is not None:
             X = np.full((comparisons.n_objects, state.X.shape[1]), np.nan)
             X[comparisons.seen] = state.X  # which has the objects that occur only
             text += f"  error {comparison_error(X, sample):.1%}"
-        bar.update(task, description=text, completed=None if limit is None else bar.tasks[0].elapsed)
+        left = "" if limit is None else f"  left {max(limit - (now - began), 0):.0f} s"
+        status.update(f"{text}  {now - began:.0f} s{left}")
 
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=limit)
+    with Console(stderr=True).status("starting") as status:
         yield show

@@ -24,10 +24,10 @@ from nearer.cli.output import OutputFile, Say, command
 @options.GROUPS
 @click.option("--title", help="Heading of the report.  [default: as before]")
 @options.FORCE
-@inputs.reading_options
+@inputs.READING
 def report_command(
     say: Say, map_path: str, out: str, file: str | None, images: str | None, groups: str | None, title: str | None,
-    reading: dict[str, Any],
+    **reading: Any,
 ) -> None:  # fmt: skip
     """Write the report of a MAP again, with other pictures, groups or answers.
 
@@ -41,7 +41,7 @@ def report_command(
     from nearer.selection.evaluate import figures_of
 
     if file is None:
-        options.refuse_given(reading, "says how to read --file, but got none")
+        options.refuse_given(inputs.READING.names, "says how to read --file, but got none")
     model = inputs.open_map(map_path)
     comparisons, facts = (None, None) if file is None else inputs.read_for_map(say, file, reading, model)
     earlier = inputs.read_summary(map_path, model)

@@ -14,8 +14,8 @@ from nearer.cli.output import Say, command
 @options.MAP
 @click.argument("file", type=click.Path())
 @options.LOSS_OF_COORDINATES
-@inputs.reading_options
-def score_command(say: Say, map_path: str, file: str, loss: str | None, reading: dict[str, Any]) -> None:
+@inputs.READING
+def score_command(say: Say, map_path: str, file: str, loss: str | None, **reading: Any) -> None:
     """Report how many answers of FILE the MAP satisfies.
 
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv). For a loss with a model of

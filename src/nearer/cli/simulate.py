@@ -12,6 +12,8 @@ from nearer import registry
 from nearer.cli import inputs, options
 from nearer.cli.output import OutputFile, Say, command
 
+_SOURCES = click.Choice(["points", "distances", "classes"])
+
 
 @command(
     "nearer simulate points.csv -n 10000 --noise 0.1 -o answers.csv",
@@ -19,19 +21,13 @@ from nearer.cli.output import OutputFile, Say, command
     "nearer simulate species.csv --from classes -n 5000 -o answers.parquet",
 )
 @click.argument("file", type=click.Path())
-@click.option(
-    "--from", "source", type=click.Choice(["points", "distances", "classes"]), default="points",
-    help="What FILE holds.",
-)  # fmt: skip
+@click.option("--from", "source", type=_SOURCES, default="points", help="What FILE holds.")
 @click.option("-n", "--n-comparisons", type=click.IntRange(1), help="How many; from distances: all if not given.")
 @click.option("--kind", type=click.Choice(["triplets", "quadruplets"]), default="triplets")
-@click.option("--noise", type=click.FloatRange(0, 1), default=0.0, help="Fraction of answers reversed.")
+@click.option("--noise", default=0.0, help="Fraction of answers reversed.")
 @click.option("--class-column", metavar="COLUMN", help="Column of classes, where there are several.")
 @options.RANDOM_STATE
-@click.option(
-    "-o", "--out", required=True, type=OutputFile(*registry.WRITTEN),
-    help="File to write: .csv, .tsv, .jsonl, .parquet, .npz.",
-)  # fmt: skip
+@click.option("-o", "--out", required=True, type=OutputFile(*registry.WRITTEN), help="File of answers to write.")
 @options.FORCE
 def simulate_command(
     say: Say, file: str, source: str, n_comparisons: int | None, kind: str, noise: float, class_column: str | None,
@@ -55,15 +51,16 @@ def simulate_command(
         raise click.UsageError("--kind: got quadruplets, expected triplets, all that classes give")
     given: Any
     labels: Any
+    how = {} if source == "classes" else {"kind": kind}
     if source == "classes":
         table = objects.read_objects(file, objects.WORDS, column=class_column)
         given, column = table.words(class_column, ", or --class-column")
+        labels = table.labels
         say.note(table.understood([column]))
-        labels, how = table.labels, {}
+    elif source == "distances" and not file.lower().endswith(".npy"):
+        given, labels = _read_distances(file)
     else:
-        is_table_of_distances = source == "distances" and not file.lower().endswith(".npy")
-        given, labels = _read_distances(file) if is_table_of_distances else inputs.read_numbers(say, file)
-        how = {"kind": kind}
+        given, labels = inputs.read_numbers(say, file)
     make: Callable[..., nearer.Comparisons] = getattr(nearer.Comparisons, f"from_{source}")
     try:
         made = make(given, n_comparisons, random_state=random_state, noise=noise, labels=labels, **how)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -21,24 +20,18 @@ from nearer.cli.output import TABLES, OutputFile, Say, command
 @click.option("-n", "--size", type=click.IntRange(1), default=100, help="Number of questions.")
 @click.option("-o", "--out", type=OutputFile(*TABLES), help="CSV file to write; printed if not given.")
 @options.entry("--strategy", registry.STRATEGIES, "How questions are chosen.", default="auto")
-@click.option(
-    "--random-share", type=click.FloatRange(0, 1), default=0.2,
-    help="Fraction chosen at random, on which accuracy is measured.",
-)  # fmt: skip
-@click.option(
-    "--objects", metavar="N or FILE",
-    help="Objects beside those of the answers: how many in all, or a table with the column label.",
-)  # fmt: skip
+@click.option("--random-share", default=0.2, help="Fraction chosen at random, on which accuracy is measured.")
+@click.option("--objects", metavar="N or FILE", help="All objects: how many, or a table with the column label.")
 @click.option("--exclude", metavar="LABEL,...", help="Objects not to ask about.")
 @click.option("--pending", type=click.Path(), help="CSV file of questions being asked, as this command writes it.")
 @options.ASK
-@click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Dimensions of the map.")
+@options.N_COMPONENTS
 @options.RANDOM_STATE
 @options.FORCE
-@inputs.reading_options
+@inputs.READING
 def suggest_command(
     say: Say, file: str | None, out: str | None, objects: str | None, exclude: str | None, pending: str | None,
-    ask: str, reading: dict[str, Any], **choosing: Any,
+    ask: str, random_state: int, **given: Any,
 ) -> None:  # fmt: skip
     """Choose which questions to ask next, given the answers in FILE.
 
@@ -47,8 +40,8 @@ def suggest_command(
     those to random questions.
     """
     if file is None:
-        options.refuse_given(reading, "says how to read FILE, but got none")
-    result = None if file is None else inputs.read_answers(say, file, reading)
+        options.refuse_given(inputs.READING.names, "says how to read FILE, but got none")
+    result = None if file is None else inputs.read_answers(say, file, given)
     known = None if result is None else result.comparisons
     from threadpoolctl import threadpool_limits
 
@@ -58,42 +51,33 @@ def suggest_command(
     every: Any = objects
     if objects is not None:
         every = int(objects) if objects.isdecimal() else read_objects(objects, LIST).labels.tolist()
-    numbered = isinstance(every, int) if known is None else known.labels is None
     # The inverse of a matrix has other last digits on another number of BLAS threads.
     with say.compiling(), threadpool_limits(1, "blas"):
         found = suggest(
             known,
             objects=every,
-            exclude=None if exclude is None else _names(exclude.split(","), numbered, "--exclude"),
-            pending=None if pending is None else _questions(pending, ask, numbered),
+            exclude=None if exclude is None else [name.strip() for name in exclude.split(",")],
+            pending=None if pending is None else _questions(pending, ask),
             kind=ask,
-            **choosing,
+            random_state=random_state,
+            **{name: given[name] for name in ("size", "strategy", "random_share", "n_components")},
         )
     table = found.to_dict()
     chosen = {name: int((found.strategy == name).sum()) for name in sorted(set(found.strategy.tolist()))}
-    values = {"output": out, "kind": ask, "strategies": chosen, "questions": table}
-    values |= {"random_state": choosing["random_state"], "input": None if result is None else result.facts()}
+    values: dict[str, Any] = {"output": out, "kind": ask, "strategies": chosen, "questions": table}
+    values |= {"random_state": random_state, "input": None if result is None else result.facts()}
     say.table(table, values, out)
 
 
-def _names(cells: Sequence[str], numbered: bool, what: str) -> list[Any]:
-    """Objects by name, or by number where they have no labels."""
-    names = [cell.strip() for cell in cells if cell.strip()]
-    if numbered and not all(map(str.isdecimal, names)):
-        raise ValueError(f"{what}: got {', '.join(names)}, expected numbers of objects, which have no labels here")
-    return [int(name) for name in names] if numbered else names
-
-
-def _questions(path: str, kind: str, numbered: bool) -> list[list[Any]]:
+def _questions(path: str, kind: str) -> list[list[str]]:
     """The questions of a file that this command wrote."""
     from nearer.io.objects import read_cells
     from nearer.io.text import unguard
 
     cells = read_cells(path)
     header = [cell.strip() for cell in cells.rows[0]]
-    names = ("anchor" if "anchor" in header else "head", "a", "b") if kind == "triplets" else ("a", "b", "c")
+    names = ("head", "a", "b") if kind == "triplets" else ("a", "b", "c")
     if not set(names) <= set(header):
         raise cells.refusal(f"got the columns {', '.join(header)}, expected {', '.join(names)}")
     at = [header.index(name) for name in names]
-    rows = cells.rows[1:]
-    return [_names([unguard(row[column]) for column in at], numbered, path) for row in rows]
+    return [[unguard(row[column]).strip() for column in at] for row in cells.rows[1:]]

@@ -1,7 +1,7 @@
 """The background process: computes the map, the quality of participants and the queue of adaptive questions.
 
-Without it, the server asks random questions. Of several background processes for one database only one computes;
-another takes over when it ends.
+Without it, the server asks random questions. Of several background processes for a PostgreSQL database only one
+computes; another takes over when it ends.
 """
 
 from __future__ import annotations
@@ -73,17 +73,12 @@ class Background:
 
 @contextlib.contextmanager
 def the_only_one(store: Store) -> Iterator[sa.Connection | None]:
-    """Hold the lock of the database's background process, waiting for it; it is released when this process dies.
+    """Hold the lock of the background process, waiting for it: a connection to PostgreSQL; None for SQLite.
 
-    The lock of PostgreSQL belongs to the connection.
+    PostgreSQL releases it when the connection ends. SQLite has one server, hence one background process.
     """
     if store.is_sqlite:
-        with open(f"{store.engine.url.database}.computing", "ab") as file:
-            with contextlib.suppress(ImportError):  # without locks two may compute, which is only wasteful
-                import fcntl
-
-                fcntl.flock(file, fcntl.LOCK_EX)
-            yield None
+        yield None
         return
     with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         while not connection.scalar(sa.select(sa.func.pg_try_advisory_lock(_LOCK))):

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -188,11 +188,8 @@ class Api:
             raise HTTPException(429, "token: too many wrong attempts; wait a minute")
         raise HTTPException(401, "token: got a wrong one, expected the token that nearer collect serve printed")
 
-    async def status(self, request: Request) -> Response:
+    def status(self, request: Request) -> Response:
         self._check_token(request)
-        return JSONResponse(await run_in_threadpool(self._status))
-
-    def _status(self) -> dict[str, Any]:
         with self.store.reading() as connection:
             status, people = study_status(connection), participant_table(connection)
             found = {name: self.store.finding(connection, name) for name in ("people", "map", "forecast")}
@@ -202,7 +199,7 @@ class Api:
         about = {"title": self.study.title, "kind": asked.kind, "number": asked.number, "adaptive": asked.adaptive}
         about |= {"n_objects": len(self.study.items), "images": images}
         rated = [{**person, "quality": judged.get(person["participant"])} for person in people]
-        return {**found, "study": about, "now": time.time(), "status": status, "people": rated}
+        return JSONResponse({**found, "study": about, "now": time.time(), "status": status, "people": rated})
 
     async def download(self, request: Request) -> Response:
         self._check_token(request)
@@ -219,13 +216,9 @@ class Api:
         return JSONResponse({"paused": paused})
 
 
-def page(name: str) -> Callable[[Request], Awaitable[Response]]:
+def page(name: str) -> Callable[[Request], Response]:
     """Handler of a built-in page."""
-
-    async def give(_request: Request) -> Response:
-        return FileResponse(_PAGES / name, headers={"Content-Security-Policy": _STRICT})
-
-    return give
+    return lambda request: FileResponse(_PAGES / name, headers={"Content-Security-Policy": _STRICT})
 
 
 async def _refused(_request: Request, error: Any) -> Response:

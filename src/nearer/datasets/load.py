@@ -7,10 +7,8 @@ NEARER_DATA.
 from __future__ import annotations
 
 import csv
-import io
 import os
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +17,7 @@ from nearer.data import Comparisons
 from nearer.io import read_comparisons
 
 PathLike = str | os.PathLike[str]
+_HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,30 +51,27 @@ class PictureData:
 
 def load_cars() -> PictureData:
     """7,097 human answers to "which of these three cars is the most central?", about 60 cars, with participants."""
-    folder = Path(str(resources.files(__package__))) / "data" / "cars"
+    folder = _HERE / "data/cars"
     comparisons = read_comparisons(folder / "answers.csv").comparisons
     with (folder / "classes.csv").open(encoding="utf-8", newline="") as stream:
         class_of = {row["label"]: row["class"] for row in csv.DictReader(stream)}
     labels = np.asarray(comparisons.labels).tolist()
     pictures = tuple(folder / "pictures" / f"{label}.jpg" for label in labels)
     classes = np.array([class_of[label] for label in labels])
-    return PictureData(
-        comparisons, classes, pictures, folder / "answers.csv", _resource("descr", "cars.md").decode("utf-8")
-    )
+    return PictureData(comparisons, classes, pictures, folder / "answers.csv", _description("cars"))
 
 
 def load_eurodist() -> DistanceData:
     """Road distances in km (21, 21) between 21 European cities."""
-    rows = list(csv.reader(io.StringIO(_resource("data", "eurodist.csv").decode("utf-8"))))
+    rows = list(csv.reader((_HERE / "data/eurodist.csv").read_text(encoding="utf-8").splitlines()))
     distances = np.array([row[1:] for row in rows[1:]], dtype=np.float64)
-    return DistanceData(np.array(rows[0][1:]), distances, _resource("descr", "eurodist.md").decode("utf-8"))
+    return DistanceData(np.array(rows[0][1:]), distances, _description("eurodist"))
 
 
 def load_letters() -> FeatureData:
     """UCI Letter Recognition: features (20000, 16), uint8 in 0..15, of capital letters; labels (20000,), str."""
-    with np.load(io.BytesIO(_resource("data", "letters.npz")), allow_pickle=False) as archive:
-        description = _resource("descr", "letters.md").decode("utf-8")
-        return FeatureData(archive["features"], archive["labels"], description)
+    with np.load(_HERE / "data/letters.npz", allow_pickle=False) as archive:
+        return FeatureData(archive["features"], archive["labels"], _description("letters"))
 
 
 def load_digits() -> FeatureData:
@@ -86,8 +82,8 @@ def load_digits() -> FeatureData:
     return FeatureData(data.data, data.target, data.DESCR)
 
 
-def _resource(folder: str, name: str) -> bytes:
-    return resources.files(__package__).joinpath(folder, name).read_bytes()
+def _description(name: str) -> str:
+    return (_HERE / f"descr/{name}.md").read_text(encoding="utf-8")
 
 
 def load_music(folder: PathLike | None = None) -> Comparisons:

@@ -14,7 +14,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox, IdentityTransform
 from scipy.spatial import cKDTree
 
-from nearer.display import shorten_apart
+from nearer.display import shorten
 from nearer.plots.figure import GREY, literal
 
 # Directions tried for labels next to a point, at the end of a leader line, and on a strip.
@@ -22,6 +22,7 @@ _NEAR = np.deg2rad([0, 180, 90, 270, 35, 145, 215, 325])
 _FAR = np.deg2rad(np.arange(0, 360, 30))
 _STRIP = np.deg2rad([90, 270, 70, 110, 250, 290])
 _FULL_AFTER = 100  # consecutive labels without room
+_MAX_LABEL = 32  # characters
 
 
 class LabelBox(NamedTuple):
@@ -115,7 +116,8 @@ class LabelLayer(Artist):
     ) -> None:  # fmt: skip
         super().__init__()
         self.set_zorder(6)
-        self._ax, self._positions, self._labels = ax, positions, shorten_apart(texts, 32)
+        self._ax, self._positions = ax, positions
+        self._labels = [shorten(text, _MAX_LABEL) for text in texts]
         self._marker_radius, self._fontsize, self._strip, self._notes = marker_radius, fontsize, strip, notes
         self._texts: dict[int, Text] = {}
         self.shown: list[int] = []

@@ -15,7 +15,7 @@ from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from PIL import Image
 from scipy.special import ndtri
 
-from nearer.display import N_SHAPES, PALETTE, group_codes, label_texts, merge_small_groups, shorten_apart
+from nearer.display import N_SHAPES, PALETTE, group_codes, label_texts, merge_small_groups, shorten
 from nearer.metrics import spread_shares
 from nearer.plots.figure import GREY, chart_axes, literal, new_axes
 from nearer.plots.labels import LabelLayer
@@ -174,8 +174,8 @@ def _draw_groups(ax: Axes, xy: np.ndarray, codes: np.ndarray, names: list[str], 
         ncols=columns, fontsize=8.5, handletextpad=0.3, markerscale=max(1.0, 6 / size), frameon=False,
     )  # fmt: skip
     texts = ["no group", *names][-len(handles) :]
-    for entry, text in zip(legend.get_texts(), shorten_apart(texts, limit)):
-        literal(entry, text)
+    for entry, text in zip(legend.get_texts(), texts):
+        literal(entry, shorten(text, limit))
 
 
 def _colour(code: int, other: int | None) -> str:

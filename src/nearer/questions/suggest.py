@@ -270,9 +270,11 @@ def _rows(questions: Any, n_objects: int, labels: np.ndarray | None) -> np.ndarr
 
 
 def _numbers(objects: Any, name: str, n_objects: int, labels: np.ndarray | None) -> np.ndarray:
-    """Numbers of objects given by number or by label, in the same shape."""
+    """Numbers of objects given by number or by label, in the same shape; without labels, also by number as text."""
     values = np.asarray(objects)
-    names = range(n_objects) if labels is None or values.dtype.kind in "iu" else labels.tolist()
+    names: Sequence[Any] = range(n_objects)
+    if values.dtype.kind not in "iu":
+        names = [str(number) for number in names] if labels is None else labels.tolist()
     place = {one: number for number, one in enumerate(names)}
     given = values.ravel().tolist()
     unknown = [one for one in given if one not in place]

@@ -98,7 +98,7 @@ def write_report(
     force : bool
         Replace an existing file.
     **studies : Any
-        What to measure: `cv`, `cv_by`, `dims`, `learning_curve`, `bootstrap`, `people`, `monitor`, as in
+        What to measure: `cv`, `cv_by`, `dims`, `learning_curve`, `bootstrap`, `people`, `progress`, as in
         `nearer.selection.evaluate`.
     """
     if path is not None:

@@ -40,7 +40,7 @@ def _data(n_objects: int, check: CheckResult | None) -> str:
 
 def _placement(model: OrdinalEmbedding) -> str:
     method = f"an ordinal embedding with the loss {model.loss_.name}"
-    for work in _works(model.loss_.name):
+    if work := _work(model.loss_.name):
         families = [family for family, _ in _people(work)]
         authors = " & ".join(families) if len(families) < 3 else f"{families[0]} et al."
         method = f"{LOSSES[model.loss_.name].help} ({authors}, {work.year})"
@@ -76,7 +76,7 @@ def _ceiling(found: Evaluation) -> str:
 def references(loss: str) -> list[str]:
     """The works that the paragraph cites, one line each."""
     lines = [f"The nearer developers. nearer: maps from comparisons (version {__version__}) [Computer software]."]
-    for work in _works(loss):
+    if work := _work(loss):
         *others, last = (f"{family}, {' '.join(f'{name[0]}.' for name in given)}" for family, given in _people(work))
         authors = ", ".join([*others, f"& {last}" if others else last])
         lines.insert(0, f"{authors} ({work.year}). {work.title}. {work.venue}.")
@@ -85,21 +85,23 @@ def references(loss: str) -> list[str]:
 
 def bibliography(loss: str) -> str:
     """The same as BibTeX."""
-    entries = [
-        f"@inproceedings{{{_people(work)[0][0].replace(' ', '').lower()}{work.year},\n  author = {{{work.authors}}},\n"
-        f"  title = {{{work.title}}},\n  booktitle = {{{work.venue}}},\n  year = {{{work.year}}}\n}}"
-        for work in _works(loss)
-    ]
-    software = (
-        "@software{nearer,\n  author = {{The nearer developers}},\n  title = {nearer: maps from comparisons},\n"
-        f"  version = {{{__version__}}}\n}}"
-    )
-    return "\n\n".join([*entries, software])
+    software = {"title": "nearer: maps from comparisons", "version": __version__}
+    entries = [_bibtex("software{nearer", {"author": "{The nearer developers}", **software})]
+    if work := _work(loss):
+        key = f"{_people(work)[0][0].replace(' ', '').lower()}{work.year}"
+        fields = {"author": work.authors, "title": work.title, "booktitle": work.venue, "year": work.year}
+        entries.insert(0, _bibtex(f"inproceedings{{{key}", fields))
+    return "\n\n".join(entries)
 
 
-def _works(loss: str) -> list[Work]:
-    """The paper that introduced a loss; none if the loss is not built in."""
-    return [entry.work for name, entry in LOSSES.items() if name == loss and entry.work is not None]
+def _bibtex(head: str, fields: Mapping[str, Any]) -> str:
+    lines = [f"@{head}", *(f"  {name} = {{{value}}}" for name, value in fields.items())]
+    return ",\n".join(lines) + "\n}"
+
+
+def _work(loss: str) -> Work | None:
+    """The paper that introduced a loss, if the loss is built in."""
+    return LOSSES[loss].work if loss in LOSSES else None
 
 
 def _people(work: Work) -> list[tuple[str, list[str]]]:

@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer.data.messages import answer_sentence
-from nearer.display import (
-    PALETTE,
-    clean_text,
-    decimals_of,
-    group_codes,
-    label_texts,
-    merge_small_groups,
-    shorten_apart,
-)
+from nearer.display import PALETTE, clean_text, decimals_of, group_codes, label_texts, merge_small_groups, shorten
 from nearer.metrics import spread_shares
 from nearer.people.participants import shown_cells
 from nearer.reports import sentences
@@ -77,12 +69,11 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
     # As given: file names may hold what a printable label cannot.
     given = range(n_objects) if report.labels is None else list(report.labels)
     too_few = {entry["object"] for entry in (report.check or {}).get("too_few") or ()}
-    cut = shorten_apart(labels, MAX_NAME)
     values: dict[str, Any] = {
         "n": n_objects,
         "d": n_components,
         "labels": labels,
-        "short": {i: short for i, (short, label) in enumerate(zip(cut, labels)) if short != label},
+        "short": {i: shorten(label, MAX_NAME) for i, label in enumerate(labels) if len(label) > MAX_NAME},
         "x": [_numbers(column, decimals_of(report.embedding, 6)) for column in report.embedding.T],
         "few": [i for i, name in enumerate(given) if name in too_few],
         "palette": PALETTE,
@@ -187,13 +178,13 @@ def _scores(report: Report) -> str:
         bounds = (found.held_out_low, found.held_out_high)
         board += _score("On new answers", text, caption, "held", found.held_out, *bounds)
     if found.training is not None:
-        text, caption = sentences.percent(found.training), "answers the map was made from"
+        text, caption = sentences.percent(found.training), sentences.OWN_ANSWERS
         board += _score("On its own answers", text, caption, "train", found.training)
     if found.ceiling is not None:
         text, caption = sentences.ceiling_text(found), sentences.ceiling_source(found)
         board += _score("Best possible", text, caption, "limit", None, found.ceiling_least, found.ceiling)
     if not board:
-        return "<p>No score was computed for this map.</p>"
+        return f"<p>{sentences.NO_SCORES}</p>"
     accuracy = {d: value for d, value, _ in _by_dimension(report)}
     preferred = sentences.preferred_dimension(report.embedding.shape[1], report.chosen_dimension, accuracy)
     text = " ".join(sentences.fit_sentences(found, preferred))
@@ -271,7 +262,7 @@ def _convergence(report: Report, history: Mapping[str, Any]) -> str:
     body = f"<p>{sentences.CONVERGENCE}</p>{_chart('chart-objective', label)}"
     if "step_size" in history:
         steps = _chart("chart-steps", "Step size by epoch")
-        body += f"<details><summary>For the curious: the step sizes</summary>{steps}</details>"
+        body += f"<details><summary>{sentences.STEP_SIZES}</summary>{steps}</details>"
     return body
 
 
@@ -280,7 +271,6 @@ def _violations(report: Report, violations: WorstComparisons) -> str:
     text = sentences.violations_sentence(violations, "answer" if are_answers else "comparison")
     if not len(violations):
         return f"<p>{_text(text)}</p>"
-    text += " The worst, by the difference of the two distances:"
     placed = np.isfinite(report.embedding).all(axis=1)
     width = float(np.ptp(report.embedding[placed], axis=0).max())
     rows = (
@@ -291,14 +281,15 @@ def _violations(report: Report, violations: WorstComparisons) -> str:
         ]
         for objects, near, far, weight in zip(violations.objects, violations.near, violations.far, violations.weights)
     )
-    return f"<p>{_text(text)}</p>" + _table(["People said", "On the map", "Answers"], rows, "violations")
+    table = _table(["People said", "On the map", "Answers"], rows, "violations")
+    return f"<p>{_text(text)} {sentences.WORST}</p>{table}"
 
 
 def _check(report: Report, check: Mapping[str, Any]) -> str:
     problems = "".join(f"<li>{_text(problem)}</li>" for problem in check.get("problems") or ())
     verdict = f'<ul class="problems">{problems}</ul>'
     if not problems:
-        verdict = '<p class="good">No problem was found in the answers.</p>'
+        verdict = f'<p class="good">{sentences.NO_PROBLEM}</p>'
     facts = (check.get("facts") or {}).items()
     return verdict + _facts({name[:1].upper() + name[1:]: text for name, text in facts})
 
@@ -307,10 +298,9 @@ def _people(report: Report, people: Mapping[str, Any]) -> str:
     cells = shown_cells(people, MAX_PEOPLE)
     text = " ".join(sentences.people_sentences(people))
     rows = zip(*(map(_name if name == "participant" else _sentence, column) for name, column in cells.items()))
-    n_people = len(people["participant"])
-    which = f"the {MAX_PEOPLE} most doubtful of {n_people:,}" if n_people > MAX_PEOPLE else "the most doubtful first"
+    title = sentences.people_table_title(len(people["participant"]), MAX_PEOPLE)
     head = [sentences.PEOPLE_TITLES.get(name, name) for name in cells]
-    table = f"<details><summary>Table of people, {which}</summary>{_table(head, rows, 'numbers')}</details>"
+    table = f"<details><summary>{title}</summary>{_table(head, rows, 'numbers')}</details>"
     return f"<p>{_sentence(text)}</p>{table}"
 
 
@@ -325,7 +315,7 @@ def _repeat(report: Report, facts: Mapping[str, Any]) -> str:
     command = "\n".join(_text(line) for line in report.command.splitlines())
     if report.command:
         command = (
-            '<p>This command gives the same map again:</p><div class="command"><pre tabindex="0"><code id="command">'
+            f'<p>{sentences.REPEAT}</p><div class="command"><pre tabindex="0"><code id="command">'
             f'{command}</code></pre><button type="button" id="copy">Copy</button></div>'
         )
     return command + _facts(facts)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nearer.data.messages import counted
+from nearer.data.messages import counted, listed
 from nearer.people.participants import SIGNIFICANT
 from nearer.selection.thresholds import CLEAR, WORTHWHILE
 
@@ -216,6 +216,26 @@ def data_sentence(check: Mapping[str, Any]) -> str:
     return text if people is None else f"{text}, by {counted(len(people), 'participant')}"
 
 
+def picture_sentences(
+    n_shown: int, n_objects: int, missing: Sequence[str], unreadable: Sequence[str], n_over: int
+) -> list[str]:
+    """How many objects have a picture, and why the others have none."""
+    said = [f"Pictures: {n_shown:,} of {n_objects:,} objects."]
+    if missing:
+        said.append(f"Without a picture of their name in the folder: {len(missing):,} ({listed(missing, 5)}).")
+    if unreadable:
+        said.append(f"Could not be read as PNG, JPEG, GIF or WebP: {len(unreadable):,} ({listed(unreadable, 5)}).")
+    if n_over:
+        said.append(f"Left out to keep this file small: {n_over:,}.")
+    return said
+
+
+NO_SCORES = "No score was computed for this map."
+OWN_ANSWERS = "answers the map was made from"
+NO_PROBLEM = "No problem was found in the answers."
+WORST = "The worst, by the difference of the two distances:"
+STEP_SIZES = "For the curious: the step sizes"
+REPEAT = "This command gives the same map again:"
 CONVERGENCE = (
     "The objective during the computation. With the solver auto, the first stages use only some of the answers, or "
     "another loss, so it may jump between them. A flat end means that it has converged."
@@ -227,6 +247,11 @@ PEOPLE_TITLES = {
     "catch": "Catch questions", "catch_passed": "Passed", "agreement": "Agreement", "guesses": "Guesses",
     "p_chance": "p (only guesses)", "p_decline": "p (no decline)",
 }  # fmt: skip
+
+
+def people_table_title(n_people: int, most: int) -> str:
+    which = f"the {most} most doubtful of {n_people:,}" if n_people > most else "the most doubtful first"
+    return f"Table of people, {which}"
 
 
 def people_sentences(people: Mapping[str, Any]) -> list[str]:

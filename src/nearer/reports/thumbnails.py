@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from nearer.data.messages import listed
+from nearer.reports.sentences import picture_sentences
 from nearer.warning_types import InputWarning
 
 _ENDINGS = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif"}
@@ -51,13 +51,7 @@ def load_thumbnails(folder: str | os.PathLike, labels: Sequence[object]) -> tupl
                 size += len(uris[number])
             except Exception as error:  # readers raise many kinds for a damaged file
                 unreadable.append(f"{fitting.name}: {str(error)[:80] or type(error).__name__}")
-    notes = [f"Pictures: {len(uris):,} of {len(labels):,} objects."]
-    if missing:
-        notes.append(f"Without a picture of their name in the folder: {len(missing):,} ({listed(missing, 5)}).")
-    if unreadable:
-        notes.append(f"Could not be read as PNG, JPEG, GIF or WebP: {len(unreadable):,} ({listed(unreadable, 5)}).")
-    if over:
-        notes.append(f"Left out to keep this file small: {over:,}.")
+    notes = picture_sentences(len(uris), len(labels), missing, unreadable, over)
     if missing:
         warnings.warn(f"images: {str(root)!r}: {' '.join(notes)}", InputWarning, stacklevel=2)
     return uris, notes

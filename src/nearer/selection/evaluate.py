@@ -16,6 +16,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
 from nearer.metrics.comparison import filled
 from nearer.people import ParticipantTable, participants
+from nearer.refits import Interrupted
 from nearer.selection.bootstrap import Bootstrap
 from nearer.selection.bootstrap import bootstrap as resample
 from nearer.selection.dimension import DimensionSelection, cross_validate_dimensions
@@ -24,7 +25,6 @@ from nearer.selection.learning_curve import learning_curve as measure_learning_c
 from nearer.selection.thresholds import FEWEST_PEOPLE, FOLDS, LEVEL, ROUGH, default_folds
 from nearer.warning_types import InputWarning
 
-Monitor = Callable[[str, str, Callable[[], Any]], Any]
 # Figures in summary.json: of the cross-validation, with the field of `Evaluation` that holds each, and of `check`.
 _CROSS_VALIDATION = {
     "accuracy": "held_out",
@@ -144,7 +144,7 @@ def evaluate(
     learning_curve: bool = False,
     bootstrap: int | None = None,
     people: bool | None = None,
-    monitor: Monitor | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """Measure how far to trust a map. What cannot be measured is left out, with a warning.
 
@@ -166,8 +166,13 @@ def evaluate(
         Number of resamples, for regions of uncertainty; by participant where these are known.
     people : bool, optional
         How each person answered. Default: where that is known of at least 3 people, and quick.
-    monitor : callable, optional
-        Called as ``monitor(study, details, run)`` for each study; returns ``run()``, or None to leave it out.
+    progress : callable, optional
+        Called with a line about each study when it begins.
+
+    Raises
+    ------
+    Interrupted
+        By ctrl-C; `found` has the results so far.
     """
     if cv_by not in ("question", "participant"):
         raise ValueError(f"cv_by: got {cv_by!r}, expected 'question' or 'participant'")
@@ -180,11 +185,10 @@ def evaluate(
         return Evaluation(None if error is None else 1.0 - error)
 
     def attempt(name: str, details: str, study: Callable[..., Any], *given: Any, **how: Any) -> Any:
-        def run() -> Any:
-            return study(*given, **how, random_state=model.random_state, n_jobs=model.n_jobs)
-
+        if progress is not None:
+            progress(f"{name}: {details}")
         try:
-            return run() if monitor is None else monitor(name, details, run)
+            return study(*given, **how, random_state=model.random_state, n_jobs=model.n_jobs)
         except ValueError as error:
             warnings.warn(f"{name} left out: {error}", InputWarning, stacklevel=3)
             return None
@@ -195,31 +199,38 @@ def evaluate(
     folds = usual if cv is None else cv
     how = {"n_folds": folds or FOLDS, "groups": "participants" if cv_by == "participant" else None}
     tried, own = [] if dims is None else list(dims), model.n_components_
-    if tried:
-        names = ", ".join(map(str, tried))
-        found["dimensions"] = attempt(
-            "accuracy by dimension", names, cross_validate_dimensions, model, answers, tried, **how
-        )
-    if folds:
-        measured = found.get("dimensions")
-        # Where the map of this dimension is evaluated already, it has one held-out accuracy.
-        if own not in tried or measured is None or measured.chosen is None:
-            measured = attempt(
-                "cross-validation", f"{folds} folds", cross_validate_dimensions, model, answers, [own], **how
-            )
-        if measured is not None and measured.chosen is not None:  # some folds are no cross-validation
-            found |= _held_out(measured, own)
-    if learning_curve:
-        found["learning_curve"] = attempt("learning curve", "10 repeats", measure_learning_curve, model, answers)
-    if bootstrap is not None:
-        by = "comparison" if answers.people is None or len(answers.people.names) < 2 else "participant"
-        details = f"{bootstrap} resamples by {by}"
-        found["bootstrap"] = attempt("bootstrap", details, resample, model, answers, n_resamples=bootstrap, by=by)
-    if people is None:
-        people = bool(usual) and answers.people is not None and len(answers.people.names) >= FEWEST_PEOPLE
-    if people:
-        details = "each against a map of the others"
-        found["people"] = attempt("participants", details, participants, answers, model, n_folds=FOLDS)
+
+    def by_dimension(*given: Any, **how: Any) -> DimensionSelection:
+        try:
+            return cross_validate_dimensions(*given, **how)
+        except Interrupted as stopped:  # some of its maps are finished
+            found["dimensions"] = stopped.found
+            raise
+
+    try:
+        if tried:
+            names = ", ".join(map(str, tried))
+            found["dimensions"] = attempt("accuracy by dimension", names, by_dimension, model, answers, tried, **how)
+        if folds:
+            measured = found.get("dimensions")
+            # Where the map of this dimension is evaluated already, it has one held-out accuracy.
+            if own not in tried or measured is None:
+                details = f"{folds} folds"
+                measured = attempt("cross-validation", details, cross_validate_dimensions, model, answers, [own], **how)
+            found |= {} if measured is None else _held_out(measured, own)
+        if learning_curve:
+            found["learning_curve"] = attempt("learning curve", "10 repeats", measure_learning_curve, model, answers)
+        if bootstrap is not None:
+            by = "comparison" if answers.people is None or len(answers.people.names) < 2 else "participant"
+            details = f"{bootstrap} resamples by {by}"
+            found["bootstrap"] = attempt("bootstrap", details, resample, model, answers, n_resamples=bootstrap, by=by)
+        if people is None:
+            people = bool(usual) and answers.people is not None and len(answers.people.names) >= FEWEST_PEOPLE
+        if people:
+            details = "each against a map of the others"
+            found["people"] = attempt("participants", details, participants, answers, model, n_folds=FOLDS)
+    except KeyboardInterrupt as stopped:
+        raise Interrupted(Evaluation(**found)) from stopped
     return Evaluation(**found)
 
 
