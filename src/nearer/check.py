@@ -17,9 +17,9 @@ from nearer.data.messages import FileFormatError, counted, listed
 from nearer.data.splits import answer_of_rows, first_rows, question_of_rows, responses, shares_of_answers
 from nearer.metrics.agreement import MIN_SHARED, SIGNIFICANCE, ParticipantCheck, agreement_with_others, noise_ceiling
 from nearer.notebook import html_table
-from nearer.tables.decode import decode
+from nearer.tables.decode import columns_of, decode
 from nearer.tables.layout import Layout
-from nearer.tables.resolve import resolve
+from nearer.tables.resolve import positions_of, resolve
 from nearer.tables.table import Table
 
 __all__ = ["CheckResult", "Contradiction", "Suspicion", "check", "suspicions"]
@@ -416,7 +416,8 @@ def unused_values(table: Table, layout: Layout) -> dict[str, np.ndarray]:
         # Read as if it said how a question was chosen, a column has its place among the answers.
         with contextlib.suppress(FileFormatError):
             plan = resolve(table, layout.updated(Layout(chosen_by=at + 1)))
-            values = decode(table, plan).parts().answers.chosen_by
+            columns = columns_of(table, table.read(positions_of([plan])))
+            values = decode(table, plan, columns).parts().answers.chosen_by
             if values is not None:
                 found[table.names[at]] = values.each().astype(str)
     return found

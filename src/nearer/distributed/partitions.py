@@ -262,8 +262,8 @@ class Partition(Table):
     def head(self, n_rows: int) -> list[list[str]]:
         return []  # nothing is computed to show it
 
-    def read(self, positions: Sequence[int]) -> list[Any]:
-        data = self.data if isinstance(self.data, MemoryTable) else self.data.compute(scheduler="synchronous")
+    def read(self, positions: Sequence[int]) -> dict[int, Any]:
+        data: Table = self.data if isinstance(self.data, Table) else self.data.compute(scheduler="synchronous")
         return data.read(positions)
 
 

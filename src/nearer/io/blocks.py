@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -21,9 +21,9 @@ from nearer.io.arrays import open_numpy
 from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.parquet import RowGroups, look_into, open_row_groups, parquet_files
 from nearer.io.read import as_layouts, dropped_by_all, nothing_left, warn_dropped
-from nearer.tables.decode import Decoded, Dropped, Objects, decode, join_dropped, number_objects, unused_columns
+from nearer.tables.decode import Decoded, Dropped, Objects, columns_of, decode, join_dropped, number_objects, unused_columns
 from nearer.tables.layout import OPTIONAL
-from nearer.tables.resolve import Plan, resolve
+from nearer.tables.resolve import Plan, positions_of, resolve
 from nearer.tables.table import MemoryTable, Table
 
 logger = logging.getLogger(__name__)
@@ -64,7 +64,8 @@ def plan_blocks(first: Table, layout: Any = None) -> list[Plan]:
 
 
 def count_block(table: Table, plans: Sequence[Plan]) -> Counts:
-    found = [decode(table, plan) for plan in plans]
+    columns = columns_of(table, table.read(positions_of(plans)))
+    found = [decode(table, plan, columns) for plan in plans]
     rows_left_out = Counts(dropped=dropped_by_all(table, found, plans))
     return reduce(Counts.join, map(_counts, found, plans), rows_left_out)
 
@@ -101,7 +102,8 @@ class BlockPlan:
     people: np.ndarray | None = None  # names of all who answered
 
     def comparisons(self, table: Table) -> Comparisons | None:
-        read = (decode(table, plan, self.objects.names) for plan in self.plans)
+        columns = columns_of(table, table.read(positions_of(self.plans)))
+        read = (decode(table, plan, columns, self.objects.names) for plan in self.plans)
         made = [Comparisons.from_parts(one.parts(self.objects)) for one in read]
         made = [part.replaced(dropped={}) for part in made if n_counting(part)]
         if not made:
@@ -184,7 +186,7 @@ class BlockReader:
         self._states = {file.name: _state(file.name) for file in files}
         self._only: list[Comparisons] | None = None
         plans = plan_blocks(first, layout)
-        self._positions = _positions(plans)
+        self._positions = positions_of(plans)
         self._whole = any("answer_number" in plan.at for plan in plans)  # row groups, which do not part answers
         total = reduce(Counts.join, (count_block(table, plans) for table in self._tables(_SCAN_ROWS)), Counts())
         self._plan, seen = settle(path, total, first, plans, labels, n_objects)
@@ -201,7 +203,7 @@ class BlockReader:
         """The same, but who answered is not read, which takes a part of the time of a pass."""
         bare = copy.copy(self)
         bare._plan = self._plan.without_people()
-        bare._positions, bare.participants, bare._only = _positions(bare._plan.plans), None, None
+        bare._positions, bare.participants, bare._only = positions_of(bare._plan.plans), None, None
         return bare
 
     def blocks(self, size: int = 1 << 18) -> Iterator[Comparisons]:
@@ -262,10 +264,6 @@ class BlockReader:
 
 def _in_one(parts: list[Comparisons]) -> Comparisons:
     return parts[0] if len(parts) == 1 else Comparisons.concat(parts)
-
-
-def _positions(plans: Iterable[Plan]) -> list[int]:
-    return list(dict.fromkeys(position for plan in plans for position in plan.positions))
 
 
 def _state(file: str) -> tuple[int, int, int]:

@@ -83,7 +83,7 @@ def _read_beside(X: Any, y: Any, sample_weight: Any, n_objects: int | None) -> R
         weights = check_weights(sample_weight, None)
         at = resolve(table, layout).at.get("weight") if y is None else None
         if at is not None:
-            weights = weights * column_of(table.read([at])[0]).as_numbers()[0]
+            weights = weights * column_of(table.read([at])[at]).as_numbers()[0]
         names, columns = [*names, "sample_weight"], [*columns, weights]
         layout = layout.updated(Layout(weight=len(names)))
     return read_table(replace(table, names=names, columns=columns), (layout,), n_objects=n_objects)

@@ -112,7 +112,7 @@ def read_cells(path: str | os.PathLike[str]) -> Cells:
     table = open_table(os.fspath(path))
     every = range(len(table.names))
     cells = table.as_written(every) if isinstance(table, TextTable) else table.read(every)
-    spelled = [column.spelled() for column in columns_of(table, every, cells)]
+    spelled = [column.spelled() for column in columns_of(table, cells).values()]
     texts = [np.array([*column.texts(), ""], dtype=object)[column.cells].tolist() for column in spelled]
     filled = [(at, list(row)) for at, row in enumerate(zip(*texts)) if any(map(str.strip, row))]
     if not filled:

@@ -29,9 +29,9 @@ from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.frames import as_table, is_table
 from nearer.io.text import COMPRESSED, open_bytes
 from nearer.registry import FORMATS
-from nearer.tables.decode import Decoded, Dropped, decode, join_dropped, number_objects, unused_columns
+from nearer.tables.decode import Decoded, Dropped, columns_of, decode, join_dropped, number_objects, unused_columns
 from nearer.tables.layout import Layout, load_layouts
-from nearer.tables.resolve import Plan, resolve
+from nearer.tables.resolve import Plan, positions_of, resolve
 from nearer.tables.table import Table
 from nearer.warning_types import InputWarning
 
@@ -268,7 +268,8 @@ def read_table(
     table: Table, layouts: Sequence[Layout] = (), labels: Any = None, n_objects: int | None = None, name: str = ""
 ) -> ReadResult:
     plans = [resolve(table, layout) for layout in layouts or (None,)]
-    found = [decode(table, plan) for plan in plans]
+    columns = columns_of(table, table.read(positions_of(plans)))
+    found = [decode(table, plan, columns) for plan in plans]
     dropped = dropped_by_all(table, found, plans)
     names = [one.names for one in found if len(one.names)]
     if not names:

@@ -247,10 +247,10 @@ class TextTable(Table):
     skip: int = 0  # lines before the first row of data
     rows: list[list[str]] = field(default_factory=list)  # the first rows of data
 
-    def read(self, positions: Sequence[int]) -> list[Any]:
+    def read(self, positions: Sequence[int]) -> dict[int, Any]:
         return self._unguarded(self.as_written(positions))
 
-    def as_written(self, positions: Sequence[int]) -> list[Any]:
+    def as_written(self, positions: Sequence[int]) -> dict[int, Any]:
         """Read columns with the apostrophes that guard cells from a spreadsheet."""
         held = self._is_plain and os.path.getsize(self.name) <= _HELD_BYTES
         names = [f"c{position}" for position in range(len(self.names))]
@@ -278,16 +278,16 @@ class TextTable(Table):
                 column.dictionary.validate(full=True)  # that text is UTF-8
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._diagnose(error) from error
-        return [self._trimmed(read[names[position]], position) for position in positions]
+        return {position: self._trimmed(read[names[position]], position) for position in positions}
 
-    def _unguarded(self, columns: list[Any]) -> list[Any]:
+    def _unguarded(self, columns: dict[int, Any]) -> dict[int, Any]:
         """Take off the apostrophes of `guard`, if all cells that need one have one."""
-        if not any(_may_hold(column.dictionary, "'") for column in columns):
+        if not any(_may_hold(column.dictionary, "'") for column in columns.values()):
             return columns
-        texts = [column.dictionary.to_pylist() for column in columns]
-        if any(text[:1] in {*_RISKY} for cells in texts for text in cells):
+        texts = {position: column.dictionary.to_pylist() for position, column in columns.items()}
+        if any(text[:1] in {*_RISKY} for cells in texts.values() for text in cells):
             return columns
-        return [_with_texts(column, pa.array(map(unguard, cells))) for column, cells in zip(columns, texts)]
+        return {at: _with_texts(columns[at], pa.array(map(unguard, cells))) for at, cells in texts.items()}
 
     def _trimmed(self, column: Any, position: int) -> Any:
         """Take off the blanks that begin every cell of a column."""

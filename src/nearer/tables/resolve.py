@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -31,13 +31,15 @@ class Plan:
     program: str = ""  # the program or dialect that was recognised
     called: dict[str, str] = field(default_factory=dict)  # role -> name of its column, as `plain` gives it
 
-    @cached_property
-    def positions(self) -> list[int]:
-        return list(dict.fromkeys([*self.at.values(), *self.also.values(), *self.where]))
-
     def without(self, roles: Iterable[str]) -> Plan:
         kept = {role: position for role, position in self.at.items() if role not in roles}
         return replace(self, at=kept)
+
+
+def positions_of(plans: Iterable[Plan]) -> list[int]:
+    """The positions of all columns that are read."""
+    found = (position for plan in plans for position in (*plan.at.values(), *plan.also.values(), *plan.where))
+    return list(dict.fromkeys(found))
 
 
 @cache

@@ -27,8 +27,8 @@ class Table(ABC):
     names_are_cells: bool = False  # whether the names are the cells of a row, which might be data
 
     @abstractmethod
-    def read(self, positions: Sequence[int]) -> list[Any]:
-        """Read the cells of the columns at some positions, each anything that `column_of` takes."""
+    def read(self, positions: Sequence[int]) -> dict[int, Any]:
+        """Read the columns at some positions, each anything that `column_of` takes, by position."""
 
     @abstractmethod
     def head(self, n_rows: int) -> list[list[str]]:
@@ -54,8 +54,8 @@ class MemoryTable(Table):
     above: int = 0  # rows above the data, which count in messages
     first_row: int = 0  # rows before the first, where this is a block of something larger
 
-    def read(self, positions: Sequence[int]) -> list[Any]:
-        return [self.columns[position] for position in positions]
+    def read(self, positions: Sequence[int]) -> dict[int, Any]:
+        return {position: self.columns[position] for position in positions}
 
     def head(self, n_rows: int) -> list[list[str]]:
         shown: list[list[str]] = []
