@@ -130,7 +130,7 @@ def settle(
     if len(total.people) and total.people.texts() != [UNKNOWN]:
         people = Coded.of(total.people).names
     warn_dropped(name, total.dropped)
-    if unused := unused_columns(first, plans[0]):
+    if unused := unused_columns(first, plans):
         logger.info("%s: not used: %s", name, listed(unused, 12))
     seen = np.sort(objects.numbers[objects.names.find(total.seen)])
     return BlockPlan(tuple(plans), objects, people), seen
@@ -197,7 +197,7 @@ class BlockReader:
         self.n_objects, self.labels, self.dropped = objects.n_objects, objects.labels, total.dropped
         self.seen = np.zeros(self.n_objects, dtype=bool)
         self.seen[seen] = True
-        self.unused = unused_columns(first, plans[0])
+        self.unused = unused_columns(first, plans)
 
     def without_participants(self) -> BlockReader:
         """The same, but who answered is not read, which takes a part of the time of a pass."""

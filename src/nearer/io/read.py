@@ -287,8 +287,7 @@ def read_table(
         raise FileFormatError(f"{table.name}: {why}")
     if comparisons.weights is not None:
         comparisons = comparisons.replaced(weights=check_weights(comparisons.weights, None))
-    common = set.intersection(*({*plan.unused} for plan in plans))
-    unused = unused_columns(table, replace(plans[0], unused=tuple(sorted(common))))
+    unused = unused_columns(table, plans)
     titles = {role: table.names[at] or f"column {at + 1}" for plan in plans for role, at in plan.at.items()}
     counts = {reason: count for reason, (count, _) in dropped.items()}
     result = ReadResult(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from nearer.tables.table import Table
 
 Dropped = dict[str, tuple[int, str]]  # reason -> rows left out, and where the first is
 _SHOWN_CODES = 6
+_SAMPLE, _FEW_VALUES = 200, 4  # rows whose unused columns are looked at, and how many values are listed
 SIDES = (("first", "left", "a", "1"), ("second", "right", "b", "2"), ("third", "c", "3"))
 # Columns of numbers -> what they become, and what an empty cell means; None: it must be filled.
 _NUMBERS: dict[str, tuple[str, float | None]] = {
@@ -46,14 +46,6 @@ class Objects:
     labels: np.ndarray | None  # (n_objects,); None: objects are called 0, 1, ..., n_objects - 1
     n_objects: int
 
-    @cached_property
-    def _in_order(self) -> bool:
-        return np.array_equal(self.numbers, np.arange(len(self.numbers)))
-
-    def numbered(self, index: np.ndarray) -> np.ndarray:
-        """Objects of codes of names, -1 staying -1."""
-        return index if self._in_order else np.append(self.numbers, np.int32(-1))[index]
-
 
 @dataclass
 class Decoded:
@@ -69,10 +61,10 @@ class Decoded:
         """The comparisons, of objects or of names."""
         if objects is None:
             return assemble(replace(self.asked, n_objects=len(self.names)))
-        rows = self.asked.rows
+        numbers = objects.numbers
         if self.names is not objects.names:
-            rows = np.append(objects.names.find(self.names), np.int32(-1))[rows]
-        rows = objects.numbered(rows)
+            numbers = numbers[objects.names.find(self.names)]
+        rows = np.append(numbers, np.int32(-1))[self.asked.rows]  # -1 is no object
         return assemble(replace(self.asked, rows=rows, n_objects=objects.n_objects, labels=objects.labels))
 
 
@@ -269,13 +261,9 @@ class _Rows:
         if both.any():
             row = int(np.argmax(both))
             why = f"{shown(answer.cell(row))} is the name of an option's column and of another option of this row"
-            declared = self.plan.declared.declared()
-            roles = {one: one for one in form.objects} | {"near": role}
-            columns = declared.pop("columns", {}) | {
-                one: self.table.names[self.plan.at[of]] for one, of in roles.items()
-            }
-            columns.pop(role, None)
-            raise self.refusal(f"{why}; if it is the object:", role, row, Layout(**declared, **columns))
+            columns: dict[str, Any] = {one: self.table.names[self.plan.at[one]] for one in form.objects}
+            columns |= {"near": self.table.names[self.plan.at[role]], role: NONE}
+            raise self.refusal(f"{why}; if it is the object:", role, row, self.plan.declared.with_columns(columns))
         chosen = np.where(coded >= 0, coded, np.where(named >= 0, named, called))
         unread = chosen < 0
         if unread.any() and self.layout.on_bad_rows == "raise":
@@ -448,16 +436,16 @@ def _counted(
     return Objects(names, (numbers - base).astype(np.int32), labels, size)
 
 
-def unused_columns(table: Table, plan: Plan, n_rows: int = 200, most: int = 4) -> list[str]:
-    """Columns that are not used, with their values where the first rows show only a few."""
-    if not plan.unused:
-        return []
-    head = [row for row in table.head(n_rows + plan.layout.skip_rows) if row != table.names][plan.layout.skip_rows :]
+def unused_columns(table: Table, plans: Sequence[Plan]) -> list[str]:
+    """Columns that no plan uses, with their values where the first rows show only a few."""
+    unused = set.intersection(*({*plan.unused} for plan in plans))
+    skipped = plans[0].layout.skip_rows
+    rows = table.head(_SAMPLE + skipped) if unused else []
+    head = [row for row in rows if row != table.names][skipped:]
     found = []
-    for position in plan.unused:
-        cells = {row[position] for row in head}
-        values = sorted({" ".join(cell.split()) for cell in cells} - {""})
-        few = 0 < len(values) <= most and 2 * len(values) <= len(head)
+    for position in sorted(unused):
+        values = sorted({" ".join(row[position].split()) for row in head} - {""})
+        few = 0 < len(values) <= _FEW_VALUES and 2 * len(values) <= len(head)
         name = table.names[position] or f"column {position + 1}"
         found.append(f"{name} ({listed(map(shown_cell, values))})" if few else name)
     return found

@@ -65,7 +65,7 @@ class _Resolving:
         self.names = [plain(name) for name in table.names]
         columns = layout.columns.items()
         self.claimed = {role: self._position(column) for role, column in columns if column not in (BLANK, NONE)}
-        self.absent = {role for role, column in columns if column == NONE}
+        self.settled = {role for role, column in columns if column != BLANK}
         self.core = {role for role in self.claimed if _is_core(role)}  # declared ones
         self.program = None if self.core or layout.kind else self._recognised("program")
         self.dialect = {} if self.program else self._recognised("dialect") or {}
@@ -134,35 +134,44 @@ class _Resolving:
 
     def _named(self) -> dict[str, list[int]]:
         """Role -> positions of the columns that are called so and not declared as something else."""
-        taken, found = set(self.claimed.values()), {}
-        if self.program:
-            fixed = self._present(self.program["columns"])
-            if "ranks" in self.program:
-                stem = plain(self.program["ranks"])
-                ranks = ((name.removeprefix(f"{stem}_"), spot) for spot, name in enumerate(self.names))
-                fixed |= {f"rank_{number}": spot for number, spot in ranks if number.isdecimal()}
-            found = {role: [spot] for role, spot in fixed.items() if role not in self.claimed}
-            taken |= {*fixed.values(), *self._present(self.program.get("also", {})).values()}
-        by_role: dict[str, list[int]] = {}
+        fixed = self._present(self.program["columns"]) | self._ranks() if self.program else {}
+        also = self._present((self.program or {}).get("also", {}))
+        taken = {*self.claimed.values(), *fixed.values(), *also.values()}
+        found = {role: [position] for role, position in fixed.items()}
         letters = self._letters()
         for position, name in enumerate(self.names):
             role = role_names().get(name) or (name if is_rank(name) else None)
             if role is None or position in taken or (name in _LETTERS and name not in letters):
                 continue
-            by_role.setdefault(role, []).append(position)
-        for role, positions in by_role.items():
-            if role in self.claimed or role in self.absent:
-                continue
-            if role in found:  # fixed by a program
-                found[role] += positions if _is_core(role) else []
-                continue
-            found[role] = self._one(role, positions) if role in OPTIONAL else positions
-        found |= {role: [spot] for role, spot in self._present(self.dialect.get("columns", {})).items()
-                  if role not in found and role not in self.claimed}  # fmt: skip
-        found = {role: positions for role, positions in found.items() if positions and role not in self.absent}
+            if role not in fixed or _is_core(role):
+                found.setdefault(role, []).append(position)
+        found = {role: positions for role, positions in found.items() if role not in self.settled}
+        for role, position in self._present(self.dialect.get("columns", {})).items():
+            if role not in self.settled and not self._own(role, found.get(role, [])):
+                found[role] = [position]
+        for role in [role for role in found if role in OPTIONAL]:
+            own = self._own(role, found[role])
+            if not own:
+                remedies = [self.declared.with_columns({role: self.table.names[at]}) for at in found[role]]
+                problem = f"columns {self._titles(found[role])} each could be the {role}"
+                raise Refusal(self.table, problem, remedies)
+            found[role] = own
         if "seconds" in found or "seconds" in self.claimed:
             found.pop("milliseconds", None)
         return found
+
+    def _ranks(self) -> dict[str, int]:
+        """The ranks of a program that calls them by a word and a number."""
+        if "ranks" not in self.program:
+            return {}
+        stem = plain(self.program["ranks"])
+        numbers = ((name.removeprefix(f"{stem}_"), position) for position, name in enumerate(self.names))
+        return {f"rank_{number}": position for number, position in numbers if number.isdecimal()}
+
+    def _own(self, role: str, positions: list[int]) -> list[int]:
+        """The column of an optional role among several: the one with its own name, or the only one; else none."""
+        own = [position for position in positions if self.names[position] == role]
+        return next((some for some in (own, positions) if len(some) == 1), [])
 
     def _letters(self) -> set[str]:
         there = set(self.names) & set(_LETTERS)
@@ -171,16 +180,6 @@ class _Resolving:
         if there >= {"a", "b", "c"} or (there >= {"a", "b"} and "anchor" in roles):
             whole |= {"a", "b", "c"} & there
         return whole
-
-    def _one(self, role: str, positions: list[int]) -> list[int]:
-        """The column of an optional role: the one with its own name, or the only one."""
-        own = [position for position in positions if self.names[position] == role]
-        if len(own) == 1 or len(positions) == 1:
-            return own if len(own) == 1 else positions
-        if role in self.dialect.get("columns", {}):
-            return []
-        remedies = [self.declared.with_columns({role: self.table.names[position]}) for position in positions]
-        raise Refusal(self.table, f"columns {self._titles(positions)} each could be the {role}", remedies)
 
     def _titles(self, positions: Iterable[int]) -> str:
         return listed(repr(self.table.names[position] or position + 1) for position in positions)
