@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from nearer.cli.output import Results
-from nearer.io.files import atomic_write, part_name, remove_leftovers
 
 NAMES = ("a.txt", "summary.json", "b.txt")
 OUT = ["out", "out/a.txt", "out/b.txt", "out/summary.json"]
@@ -115,16 +114,3 @@ def test_a_folder_that_somebody_stands_in_and_a_link_to_it_are_kept(tmp_path, mo
     assert os.stat(tmp_path / "out").st_ino == before
     assert (tmp_path / "link").is_symlink()
     assert content(tmp_path / "out") == {"new"}
-
-
-def test_old_leftovers_are_removed_and_others_kept(tmp_path):
-    mine, old, folder = (part_name(tmp_path / name) for name in "abc")
-    (tmp_path / folder).mkdir()
-    for name in (mine, old, f"{folder}/x", ".other.part"):
-        (tmp_path / name).write_text("")
-    for name in (old, folder, ".other.part"):
-        os.utime(tmp_path / name, (0, 0))
-    remove_leftovers.cache_clear()
-    with atomic_write(tmp_path / "z.txt", mode="w") as file:
-        file.write("done")
-    assert {path.name for path in tmp_path.iterdir()} == {mine, ".other.part", "z.txt"}

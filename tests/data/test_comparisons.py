@@ -61,15 +61,6 @@ def test_writing_to_the_array_given_changes_nothing(dtype):
     assert (cmp, named) == before
 
 
-def test_an_array_that_nobody_can_write_to_is_not_copied():
-    rows = T.astype(np.int32)
-    rows.flags.writeable = False
-    assert np.shares_memory(Comparisons.from_triplets(rows).index, rows)
-    view = T.astype(np.int32)[:]
-    view.flags.writeable = False  # its owner may still write
-    assert not np.shares_memory(Comparisons.from_triplets(view).index, view)
-
-
 def test_it_cannot_be_changed(cmp):
     with pytest.raises(AttributeError):
         cmp.n_objects = 3

@@ -87,7 +87,6 @@ def _names(cells: Sequence[str], numbered: bool, what: str) -> list[Any]:
 def _questions(path: str, kind: str, numbered: bool) -> list[list[Any]]:
     """The questions of a file that this command wrote."""
     from nearer.io.objects import read_cells
-    from nearer.io.text import unguard
 
     cells = read_cells(path)
     header = [cell.strip() for cell in cells.rows[0]]
@@ -96,4 +95,4 @@ def _questions(path: str, kind: str, numbered: bool) -> list[list[Any]]:
         raise cells.refusal(f"got the columns {', '.join(header)}, expected {', '.join(names)}")
     at = [header.index(name) for name in names]
     rows = cells.rows[1:]
-    return [_names([unguard(row[column]) for column in at], numbered, path) for row in rows]
+    return [_names([row[column] for column in at], numbered, path) for row in rows]

@@ -21,7 +21,16 @@ from nearer.io.arrays import open_numpy
 from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.parquet import RowGroups, look_into, open_row_groups, parquet_files
 from nearer.io.read import as_layouts, dropped_by_all, nothing_left, warn_dropped
-from nearer.tables.decode import Decoded, Dropped, Objects, columns_of, decode, join_dropped, number_objects, unused_columns
+from nearer.tables.decode import (
+    Decoded,
+    Dropped,
+    Objects,
+    columns_of,
+    decode,
+    join_dropped,
+    number_objects,
+    unused_columns,
+)
 from nearer.tables.layout import OPTIONAL
 from nearer.tables.resolve import Plan, positions_of, resolve
 from nearer.tables.table import MemoryTable, Table

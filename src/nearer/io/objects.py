@@ -12,7 +12,7 @@ import numpy as np
 from nearer.data.coded import column_of
 from nearer.data.messages import FileFormatError, counted, listed, shown
 from nearer.io.read import open_table
-from nearer.io.text import TextTable, unguard
+from nearer.io.text import TextTable
 from nearer.tables.decode import columns_of
 from nearer.tables.table import Table
 
@@ -40,8 +40,7 @@ class Cells:
     def labels_of(self, cells: Sequence[str], rows: Sequence[int]) -> np.ndarray:
         """Names of objects, each once, from cells that are in some rows."""
         seen: dict[str, int] = {}
-        for row, cell in zip(rows, cells):
-            label = unguard(cell)
+        for row, label in zip(rows, cells):
             if not label.strip():
                 raise self.refusal("got no name for an object, expected one", row)
             if label in seen:
@@ -111,8 +110,7 @@ def read_cells(path: str | os.PathLike[str]) -> Cells:
     """Read a small table with names of columns, in any format; empty rows are skipped."""
     table = open_table(os.fspath(path))
     every = range(len(table.names))
-    cells = table.as_written(every) if isinstance(table, TextTable) else table.read(every)
-    spelled = [column.spelled() for column in columns_of(table, cells).values()]
+    spelled = [column.spelled() for column in columns_of(table, table.read(every)).values()]
     texts = [np.array([*column.texts(), ""], dtype=object)[column.cells].tolist() for column in spelled]
     filled = [(at, list(row)) for at, row in enumerate(zip(*texts)) if any(map(str.strip, row))]
     if not filled:

@@ -22,7 +22,15 @@ import numpy as np
 from nearer.data import Comparisons
 from nearer.data.coded import names_in
 from nearer.data.comparisons import INDEX_COLUMNS
-from nearer.data.messages import FileFormatError, answer_sentence, closest, counted, dropped_lines, listed, shown_cell
+from nearer.data.messages import (
+    FileFormatError,
+    answer_sentence,
+    counted,
+    did_you_mean,
+    dropped_lines,
+    listed,
+    shown_cell,
+)
 from nearer.data.validate import check_objects, check_weights
 from nearer.io.arrays import open_matrix
 from nearer.io.files import is_pattern, refuse_irregular
@@ -231,8 +239,8 @@ def find_format(name: str, format: str | None = None) -> str:
             raise FileFormatError(f"{name}: is a directory or a pattern; only Parquet supports these")
         return "parquet"
     if not path.exists():
-        near = closest(path.name, [file.name for file in path.parent.iterdir()]) if path.parent.is_dir() else None
-        raise FileFormatError(f"{name}: no such file" + (f"; did you mean {near!r}?" if near else ""))
+        there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise FileFormatError(f"{name}: no such file{did_you_mean(path.name, there)}")
     if not path.is_file():
         refuse_irregular(path)
     with open_bytes(name) as file:

@@ -24,8 +24,9 @@ _SAMPLE, _FEW_VALUES = 200, 4  # rows whose unused columns are looked at, and ho
 SIDES = (("first", "left", "a", "1"), ("second", "right", "b", "2"), ("third", "c", "3"))
 # Columns of numbers -> what they become, and what an empty cell means; None: it must be filled.
 _NUMBERS: dict[str, tuple[str, float | None]] = {
-    "weight": ("weights", None), "votes_a": ("votes_a", 0.0), "votes_b": ("votes_b", 0.0), "seconds": ("seconds", np.nan),
-    "milliseconds": ("seconds", np.nan), "order": ("order", -1), "answer_number": ("number", None), "votes": ("votes", None),
+    "weight": ("weights", None), "votes_a": ("votes_a", 0.0), "votes_b": ("votes_b", 0.0),
+    "seconds": ("seconds", np.nan), "milliseconds": ("seconds", np.nan), "order": ("order", -1),
+    "answer_number": ("number", None), "votes": ("votes", None),
 }  # fmt: skip
 _SIDES = {word: place for place, names in enumerate(SIDES) for word in names}
 _SIDES |= {f"option{number}": number - 1 for number in range(1, 128)}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nearer.data.messages import FileFormatError, closest, listed, shown
+from nearer.data.messages import FileFormatError, did_you_mean, listed, shown
 from nearer.data.validate import check_bool, check_integer
 
 if sys.version_info >= (3, 11):
@@ -86,8 +86,7 @@ def ranking(roles: Collection[str]) -> Form:
 
 def _refuse_no_role(role: str) -> None:
     if role not in (*CORE, *OPTIONAL, *OWN) and not is_rank(role):
-        near = closest(role, (*CORE, *OPTIONAL))
-        hint = f"; did you mean {near!r}?" if near else ""
+        hint = did_you_mean(role, (*CORE, *OPTIONAL))
         known = listed((*CORE, "rank_1, rank_2, ...", *OPTIONAL), 99)
         raise ValueError(f"columns: got the role {role!r}, expected one of {known}{hint}")
 
@@ -290,8 +289,7 @@ def _made(name: str, found: dict[str, Any]) -> Layout:
     try:
         strange = [key for key in found if key not in _DEFAULTS]
         if strange:
-            near = closest(strange[0], [*_DEFAULTS])
-            hint = f"; did you mean {near!r}?" if near else ""
+            hint = did_you_mean(strange[0], [*_DEFAULTS])
             raise ValueError(f"got {strange[0]!r}, expected one of {listed(_DEFAULTS, 99)}{hint}")
         rest = {key: value for key, value in found.items() if key != "columns"}
         columns = {role: column for role, column in found.get("columns", {}).items() if column not in ("", BLANK)}

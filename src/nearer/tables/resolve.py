@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from nearer.data.messages import FileFormatError, closest, listed, plain
+from nearer.data.messages import FileFormatError, did_you_mean, listed, plain
 from nearer.tables.layout import BLANK, CORE, FORMS, NONE, OPTIONAL, Form, Layout, is_rank, ranking, tomllib
 from nearer.tables.refusal import Refusal
 from nearer.tables.table import Table
@@ -128,8 +128,7 @@ class _Resolving:
             return found[0]
         if found:
             raise FileFormatError(f"{table.name}: {len(found)} columns are called {column!r}, expected one")
-        near = closest(column, [name for name in names if name])
-        hint = f"; did you mean {near!r}?" if near else ""
+        hint = did_you_mean(column, [name for name in names if name])
         raise FileFormatError(f"{table.name}: no column is called {column!r}, there are {listed(names, 20)}{hint}")
 
     def _named(self) -> dict[str, list[int]]:
@@ -233,7 +232,7 @@ class _Resolving:
         near = [form for form in near if not form.declared or width == 3] or near
         missing = listed(dict.fromkeys(role for role in near[0].roles if role not in at))
         problem = f"no column says the {missing}" if most else "no column has a name that says what a row means"
-        note = f"{_FIRST} {_RESHAPE}" if self.table.names_are_cells and not most else _RESHAPE
+        note = f"{_FIRST} {_RESHAPE}" if not most else _RESHAPE
         return Refusal(self.table, problem, [self._declaring(form, at) for form in near[:5]], note)
 
     def _ambiguous(self, best: Sequence[Form], whole: Sequence[Form], core: set[str], at: Mapping[str, int]) -> Refusal:

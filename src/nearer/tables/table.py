@@ -24,7 +24,6 @@ class Table(ABC):
     n_objects: int | None = None  # likewise, where objects are numbers
     is_index: bool = False  # whether it is a bare array of object numbers: triplets or quadruplets by its width
     notes: list[str] = field(default_factory=list)  # what else was done to read it
-    names_are_cells: bool = False  # whether the names are the cells of a row, which might be data
 
     @abstractmethod
     def read(self, positions: Sequence[int]) -> dict[int, Any]:
