@@ -24,8 +24,6 @@ from nearer.data.validate import (
     take,
 )
 
-# Rows looked at in one go: temporary arrays stay at a few megabytes, however long the data.
-CHUNK = 1 << 18
 # What is given -> its name in messages and its numbers of columns; none: at least 3.
 _SHAPES = {
     "comparisons": ("comparisons", (3, 4)), "questions": ("questions", (3, 4)), "triplets": ("comparisons", (3,)),

@@ -20,17 +20,8 @@ from nearer.data.validate import check_objects
 from nearer.io.arrays import open_numpy
 from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.parquet import RowGroups, look_into, open_row_groups, parquet_files
-from nearer.io.read import as_layouts, dropped_by_all, nothing_left, warn_dropped
-from nearer.tables.decode import (
-    Decoded,
-    Dropped,
-    Objects,
-    columns_of,
-    decode,
-    join_dropped,
-    number_objects,
-    unused_columns,
-)
+from nearer.io.read import as_layouts, nothing_left, warn_dropped
+from nearer.tables.decode import Decoded, Dropped, Objects, decode, join_dropped, number_objects, unused_columns
 from nearer.tables.layout import OPTIONAL
 from nearer.tables.resolve import Plan, positions_of, resolve
 from nearer.tables.table import MemoryTable, Table
@@ -73,10 +64,8 @@ def plan_blocks(first: Table, layout: Any = None) -> list[Plan]:
 
 
 def count_block(table: Table, plans: Sequence[Plan]) -> Counts:
-    columns = columns_of(table, table.read(positions_of(plans)))
-    found = [decode(table, plan, columns) for plan in plans]
-    rows_left_out = Counts(dropped=dropped_by_all(table, found, plans))
-    return reduce(Counts.join, map(_counts, found, plans), rows_left_out)
+    found, dropped = decode(table, plans, table.read(positions_of(plans)))
+    return reduce(Counts.join, map(_counts, found, plans), Counts(dropped=dropped))
 
 
 def _counts(found: Decoded, plan: Plan) -> Counts:
@@ -111,18 +100,17 @@ class BlockPlan:
     people: np.ndarray | None = None  # names of all who answered
 
     def comparisons(self, table: Table) -> Comparisons | None:
-        columns = columns_of(table, table.read(positions_of(self.plans)))
-        read = (decode(table, plan, columns, self.objects.names) for plan in self.plans)
-        made = [Comparisons.from_parts(one.parts(self.objects)) for one in read]
+        found, _ = decode(table, self.plans, table.read(positions_of(self.plans)), self.objects.names)
+        made = [Comparisons.from_parts(one.parts(self.objects)) for one in found]
         made = [part.replaced(dropped={}) for part in made if n_counting(part)]
         if not made:
             return None
-        found, who = _in_one(made), None
+        block, who = _in_one(made), None
         if self.people is not None:
-            who = found.answers.participant or Coded.constant(UNKNOWN, len(found.answers))
+            who = block.answers.participant or Coded.constant(UNKNOWN, len(block.answers))
             if who.names.dtype.kind != self.people.dtype.kind:
                 who = Coded.joined([Coded(who.codes, who.names.astype(str).astype(object))])
-        return found.replaced(answers=replace(found.answers, participant=who))
+        return block.replaced(answers=replace(block.answers, participant=who))
 
     def without_people(self) -> BlockPlan:
         return replace(self, plans=tuple(plan.without(("participant",)) for plan in self.plans), people=None)
@@ -171,9 +159,11 @@ def open_blocks(
         raise FileFormatError(f"{name}: can be read in blocks only as .npy or Parquet; convert it first")
     layouts, labels = as_layouts(layout, name), check_objects(n_objects, labels)[1]
     if Path(name).suffix.lower() == ".npy":
-        array = _open_index(name)
-        rows = _NumpyRows(name, range(len(array.columns[0])))
-        return BlockReader(name, [rows], array, layouts or None, labels, n_objects)
+        array = open_numpy(name)
+        if not array.is_index:
+            raise FileFormatError(f"{name}: got {array.form} of other numbers, expected integers (n, 3) or (n, 4)")
+        rows = _NumpyRows(**vars(array))
+        return BlockReader(name, [rows], rows, layouts or None, labels, n_objects)
     files, left_out = parquet_files(name)
     tables = open_row_groups(name, list(map(look_into, files)), left_out)
     first = next(table for table in tables if table.n_rows)
@@ -284,27 +274,16 @@ def _state(file: str) -> tuple[int, int, int]:
 
 
 @dataclass
-class _NumpyRows:
+class _NumpyRows(MemoryTable):
     """Rows of a .npy array of integers, which stays on disk."""
-
-    name: str
-    rows: range
 
     @property
     def n_rows(self) -> int:
-        return len(self.rows)
+        return len(self.columns[0])
 
     def pieces(self, size: int, shuffled: bool) -> list[_NumpyRows]:
-        return [replace(self, rows=self.rows[start : start + size]) for start in range(0, len(self.rows), size)]
+        starts = range(0, self.n_rows, size)
+        return [replace(self, columns=[cells[at : at + size] for cells in self.columns], first_row=at) for at in starts]
 
     def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
-        table, rows = _open_index(self.name), slice(self.rows.start, self.rows.stop)
-        columns = [np.ascontiguousarray(column[rows]) for column in table.columns]
-        yield replace(table, columns=columns, first_row=self.rows.start)
-
-
-def _open_index(path: str) -> MemoryTable:
-    table = open_numpy(path)
-    if not table.is_index:
-        raise FileFormatError(f"{path}: got {table.form} of other numbers, expected integers (n, 3) or (n, 4)")
-    return table
+        yield self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from nearer.data.answers import DETAILS
 from nearer.data.coded import UNKNOWN, Coded, Column, column_of, distinct, names_in
 from nearer.data.constructors import Asked, Parts, assemble
 from nearer.data.messages import FileFormatError, counted, first_of, listed, plain, shown, shown_cell
-from nearer.data.validate import INDEX_LIMIT, exact_below, is_number_text, is_whole, not_whole
+from nearer.data.validate import EXACT_BELOW, INDEX_LIMIT, is_number_text, is_whole, not_whole
 from nearer.tables.layout import BLANK, NONE, OPTIONAL, SKIP, Layout
 from nearer.tables.refusal import Refusal
 from nearer.tables.resolve import Plan
@@ -91,8 +92,26 @@ def columns_of(table: Table, cells: Mapping[int, Any]) -> dict[int, Column]:
     return found
 
 
-def decode(table: Table, plan: Plan, read: Mapping[int, Column], known: Column | None = None) -> Decoded:
-    """Turn the columns of a table, or of a block, into questions about the names that occur, `known` for a block."""
+def decode(
+    table: Table, plans: Sequence[Plan], cells: Mapping[int, Any], known: Column | None = None
+) -> tuple[list[Decoded], Dropped]:
+    """Turn the cells of a table, or of a block whose names are `known`, into the questions of each plan.
+
+    Gives also the rows that are left out: plans must not select the same row, and rows that none selects count once.
+    """
+    columns = columns_of(table, cells)
+    found = [_decoded(table, plan, columns, known) for plan in plans]
+    if len(found) == 1:
+        return found, found[0].dropped
+    where, n_rows = "not selected (where)", found[0].n_rows
+    left = n_rows - sum(n_rows - one.dropped.pop(where, (0, ""))[0] for one in found)
+    if left < 0 or not all(plan.where for plan in plans):
+        raise FileFormatError(f"{table.name}: the layouts select a row twice; give each a `where` of its own")
+    total = reduce(join_dropped, (one.dropped for one in found))
+    return found, total | ({where: (left, "one of them")} if left else {})
+
+
+def _decoded(table: Table, plan: Plan, read: Mapping[int, Column], known: Column | None) -> Decoded:
     rows, form = _Rows(table, plan, read), plan.form
     rows.select()
     rows.leave_out_empty()
@@ -207,8 +226,6 @@ class _Rows:
         """Code the cells that hold objects, int32 (n_rows, n_columns), -1 for an empty one; gives the names."""
         for role in self.form.objects:
             numbers = self.columns[role].cells
-            if numbers.dtype.kind == "b":
-                raise self.table.refusal("got true and false, expected names or whole numbers", self.plan.at[role])
             if numbers.dtype.kind == "f":
                 bad = not_whole(numbers) & ~np.isnan(numbers)
                 self.bad(bad, role, "no name", "a name or a whole number that a float can hold")
@@ -327,9 +344,10 @@ class _Rows:
 
     def _names(self, role: str) -> Coded:
         column = self.columns[role]
-        inexact = np.abs(column.cells) >= exact_below(column.cells)
-        self.bad(inexact, role, "a number too large", "text, since a float of this size loses digits")
-        column = self.columns[role]
+        if column.cells.dtype.kind == "f":
+            inexact = np.abs(column.cells) >= EXACT_BELOW
+            self.bad(inexact, role, "a number too large", "text, since a float of this size loses digits")
+            column = self.columns[role]
         if column.cells.dtype.kind == "i" and not column.is_text:
             return Coded.of(column)
         if n_empty := int(column.empty().sum()):

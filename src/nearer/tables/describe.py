@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from nearer.data.messages import FileFormatError, plain, shown_cell
-from nearer.tables.decode import columns_of, decode
+from nearer.tables.decode import decode
 from nearer.tables.layout import BLANK, FORMS, OPTIONAL, Layout
 from nearer.tables.refusal import Refusal
 from nearer.tables.resolve import Plan, positions_of, resolve, role_names
@@ -68,7 +68,7 @@ def _agreed(remedies: Sequence[Layout]) -> dict[str, str | int]:
 def _codes(table: Table, plan: Plan) -> Layout:
     cells = dict(enumerate(map(list, zip(*table.head(_SAMPLE)))))
     try:
-        decode(table, plan, columns_of(table, {at: cells[at] for at in positions_of([plan])}))
+        decode(table, [plan], {at: cells[at] for at in positions_of([plan])})
     except Refusal as error:
         return error.remedies[0]
     except FileFormatError:

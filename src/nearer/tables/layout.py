@@ -42,14 +42,12 @@ class Form:
         in_sets, width = self.kind in ("odd-one-out", "most-central"), len(self.objects)
         in_pairs = "triplets" if width == 3 else "quadruplets"
         options = self.objects[1:] if self.kind == "answers" and width == 3 else ()
-        found = {
-            "roles": self.objects + self.said,
-            "asked": in_pairs if self.kind in ("answers", "votes") else self.kind,
-            "answer": self.said[0] if self.said and (in_sets or self.kind == "answers") else None,
-            "options": self.objects if in_sets else options,
-        }
-        for name, value in found.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(
+            roles=self.objects + self.said,
+            asked=in_pairs if self.kind in ("answers", "votes") else self.kind,
+            answer=self.said[0] if self.said and (in_sets or self.kind == "answers") else None,
+            options=self.objects if in_sets else options,
+        )
 
 
 FORMS = (
@@ -174,14 +172,12 @@ class Layout:
             raise ValueError(f"on_bad_rows: got {on_bad_rows!r}, expected 'raise' or 'drop'")
         for name, flag in (("decimal_comma", decimal_comma), ("strict", strict)):
             check_bool(flag, name)
-        values = {
-            "kind": kind, "columns": dict(columns), "answers": codes,
-            "where": {str(column): _values(kept) for column, kept in (where or {}).items()},
-            "header_row": header_row, "skip_rows": skip_rows, "missing": _values(missing),
-            "decimal_comma": decimal_comma, "index_base": index_base, "on_bad_rows": on_bad_rows, "strict": strict,
-        }  # fmt: skip
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        rows = {str(column): _values(kept) for column, kept in (where or {}).items()}
+        vars(self).update(
+            kind=kind, columns=columns, answers=codes, where=rows, header_row=header_row, skip_rows=skip_rows,
+            missing=_values(missing), decimal_comma=decimal_comma, index_base=index_base, on_bad_rows=on_bad_rows,
+            strict=strict,
+        )  # fmt: skip
 
     @property
     def header(self) -> int:
