@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 import os
 from collections.abc import Iterator, Sequence
@@ -112,9 +111,6 @@ class BlockPlan:
                 who = Coded.joined([Coded(who.codes, who.names.astype(str).astype(object))])
         return block.replaced(answers=replace(block.answers, participant=who))
 
-    def without_people(self) -> BlockPlan:
-        return replace(self, plans=tuple(plan.without(("participant",)) for plan in self.plans), people=None)
-
 
 def settle(
     name: str, total: Counts, first: Table, plans: Sequence[Plan], labels: Any = None, n_objects: int | None = None
@@ -140,7 +136,12 @@ def in_blocks(path: str | os.PathLike[str]) -> bool:
 
 
 def open_blocks(
-    path: str | os.PathLike[str], layout: Any = None, *, labels: Any = None, n_objects: int | None = None
+    path: str | os.PathLike[str],
+    layout: Any = None,
+    *,
+    labels: Any = None,
+    n_objects: int | None = None,
+    participants: bool = True,
 ) -> BlockReader:
     """Open comparisons for reading block by block.
 
@@ -152,6 +153,8 @@ def open_blocks(
         A .npy file, or Parquet: a file, a folder or a pattern.
     layout, labels, n_objects
         As in `nearer.read_comparisons`.
+    participants : bool
+        Whether to read who answered, which takes a part of the time of a pass.
     """
     name = os.fspath(path)
     refuse_irregular(name)
@@ -162,12 +165,15 @@ def open_blocks(
         array = open_numpy(name)
         if not array.is_index:
             raise FileFormatError(f"{name}: got {array.form} of other numbers, expected integers (n, 3) or (n, 4)")
-        rows = _NumpyRows(**vars(array))
-        return BlockReader(name, [rows], rows, layouts or None, labels, n_objects)
-    files, left_out = parquet_files(name)
-    tables = open_row_groups(name, list(map(look_into, files)), left_out)
+        tables: Sequence[RowGroups | _NumpyRows] = [_NumpyRows(**vars(array))]
+    else:
+        files, left_out = parquet_files(name)
+        tables = open_row_groups(name, list(map(look_into, files)), left_out)
     first = next(table for table in tables if table.n_rows)
-    return BlockReader(name, tables, first, layouts or None, labels, n_objects)
+    plans = plan_blocks(first, layouts or None)
+    if not participants:
+        plans = [plan.without(("participant",)) for plan in plans]
+    return BlockReader(name, tables, first, plans, labels, n_objects)
 
 
 class BlockReader:
@@ -178,13 +184,18 @@ class BlockReader:
     """
 
     def __init__(
-        self, path: str, files: Sequence[RowGroups | _NumpyRows], first: Table, layout: Any, labels: Any, n_objects: Any
+        self,
+        path: str,
+        files: Sequence[RowGroups | _NumpyRows],
+        first: Table,
+        plans: Sequence[Plan],
+        labels: np.ndarray | None,
+        n_objects: int | None,
     ) -> None:
         self.path = path
         self._files = files
         self._states = {file.name: _state(file.name) for file in files}
         self._only: list[Comparisons] | None = None
-        plans = plan_blocks(first, layout)
         self._positions = positions_of(plans)
         self._whole = any("answer_number" in plan.at for plan in plans)  # row groups, which do not part answers
         total = reduce(Counts.join, (count_block(table, plans) for table in self._tables(_SCAN_ROWS)), Counts())
@@ -198,17 +209,8 @@ class BlockReader:
         self.seen[seen] = True
         self.unused = unused_columns(first, plans)
 
-    def without_participants(self) -> BlockReader:
-        """The same, but who answered is not read, which takes a part of the time of a pass."""
-        bare = copy.copy(self)
-        bare._plan = self._plan.without_people()
-        bare._positions, bare.participants, bare._only = positions_of(bare._plan.plans), None, None
-        return bare
-
     def blocks(self, size: int = 1 << 18) -> Iterator[Comparisons]:
-        """Yield the comparisons in order with who gave them, about `size` at a time; no answer is cut in two."""
-        if size < 1:
-            raise ValueError(f"size: got {size}, expected at least 1")
+        """Yield the comparisons in order, about `size` at a time; no answer is cut in two."""
         return self._passed(size)
 
     def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
