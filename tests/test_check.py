@@ -251,10 +251,3 @@ class TestParticipants:
         np.testing.assert_allclose(exact, close, atol=0.01)
         assert sum_of_binomials_tail(n, p, round(n @ p)) == pytest.approx(0.5, abs=0.02)
         assert sum_of_binomials_tail(np.array([10.0]), np.array([0.5]), 10) == pytest.approx(0.5**10)
-
-    def test_without_shared_questions_nothing_is_said(self):
-        few = check(self._data({"p0": 1.0}, n_questions=9)).participants
-        assert [(person.suspicious, person.p_value) for person in few] == [(False, None)] * 8
-        report = check(Comparisons([[0, 1, 2], [1, 2, 0]], participants=[1, 2]))
-        assert [(p.participant, p.n_shared, p.agreement) for p in report.participants] == [(1, 0, None), (2, 0, None)]
-        assert report.ok

@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
-from sklearn.base import BaseEstimator
-from sklearn.model_selection import cross_val_score
 
-from nearer.data import Comparisons, renumbered
+from nearer.data import Comparisons
 
 T = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 1, 2]])
 
@@ -74,13 +72,9 @@ def test_it_cannot_be_changed(cmp):
 
 
 @pytest.mark.parametrize("rows", [slice(1, 3), [False, True, True, False], [1, 2], np.array([1, -2])])
-def test_rows_taken_keep_objects_labels_weights_participants(cmp, rows):
-    part = cmp[rows]
-    assert part.index.tolist() == T[1:3].tolist()
-    assert part.weights.tolist() == [2, 3]
-    assert part.participants.tolist() == ["q", "p"]
-    assert part.n_objects == 5
-    assert part.labels.tolist() == list("abcde")
+def test_rows_taken_keep_what_is_known_of_them(cmp, rows):
+    expected = Comparisons(T[1:3], weights=[2, 3], labels=list("abcde"), participants=["q", "p"])
+    assert cmp[rows] == expected
 
 
 def test_noise_flips_the_exact_number_of_rows():
@@ -136,22 +130,6 @@ def test_concat(cmp):
     assert dropping.concat(dropping).dropped == {"degenerate": 2}
 
 
-class _CountsRows(BaseEstimator):
-    def fit(self, X, y=None):
-        self.kind_ = type(X).__name__
-        return self
-
-    def score(self, X, y=None):
-        assert self.kind_ == type(X).__name__ == "Comparisons"
-        assert X.n_objects == 7
-        return len(X)
-
-
-def test_scikit_learn_takes_rows():
-    cmp = Comparisons(np.tile(T, (5, 1)), n_objects=7, weights=np.arange(1, 21))
-    assert cross_val_score(_CountsRows(), cmp, cv=4).tolist() == [5, 5, 5, 5]
-
-
 def test_relabelled_puts_given_labels_first_and_unknown_ones_after_them_sorted():
     given = Comparisons([[0, 1, 2], [2, 0, 3]], labels=["d", "z", "a", "b"], weights=[1, 2])
     new = given.relabelled(["a", "q", "z"])
@@ -159,20 +137,10 @@ def test_relabelled_puts_given_labels_first_and_unknown_ones_after_them_sorted()
     assert new.labels[new.index].tolist() == [["d", "z", "a"], ["a", "d", "b"]]
     assert new.weights.tolist() == [1, 2]
     assert new.index.dtype == np.int32
-
-
-def test_relabelled_without_labels_takes_numbers_and_refuses_names():
-    new = Comparisons([[0, 1, 2]]).relabelled(["2", "7"])
-    assert new.labels.tolist() == ["2", "7", "0", "1"]
-    assert new.index.tolist() == [[2, 3, 0]]
-    with pytest.raises(ValueError, match=r"^relabelled: got names, but these comparisons have none$"):
+    numbers = Comparisons([[0, 1, 2]]).relabelled(["2", "7"])  # objects without labels are called by their numbers
+    assert (numbers.labels.tolist(), numbers.index.tolist()) == (["2", "7", "0", "1"], [[2, 3, 0]])
+    with pytest.raises(ValueError, match=r"^relabelled: got names"):
         Comparisons([[0, 1, 2]]).relabelled(["a"])
-
-
-def test_renumbered_keeps_rows_and_weights():
-    some = renumbered(Comparisons([[5, 2, 9]], n_objects=12, weights=[3]), np.array([2, 5, 9]))
-    assert some.index.tolist() == [[1, 0, 2]]
-    assert (some.n_objects, some.weights.tolist()) == (3, [3.0])
 
 
 # ---- what must hold for any comparisons ----------------------------------------------------------------------------

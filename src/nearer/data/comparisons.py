@@ -198,9 +198,12 @@ class Comparisons(Parts):
         return cls._noisy(generated.from_knn_graph, (A, n_comparisons), random_state, noise, labels)
 
     @classmethod
-    def _noisy(cls, make: Callable[..., Parts], given: tuple, seed: Any, noise: float, labels: Any) -> Comparisons:
+    def _noisy(cls, make: Callable[..., Any], given: tuple, seed: Any, noise: float, labels: Any) -> Comparisons:
         rng, noise = validate.as_generator(seed), validate.check_fraction(noise, "noise")
-        return cls.from_parts(make(*given, rng, labels)).with_noise(noise, rng)
+        index, n_objects, dropped = make(*given, rng)
+        labels = validate.check_objects(n_objects, labels)[1]
+        answers = Answers("triplets" if index.shape[1] == 3 else "quadruplets", len(index))
+        return cls.from_parts(Parts(index, n_objects, answers, labels=labels, dropped=dropped)).with_noise(noise, rng)
 
     @property
     def kind(self) -> str:

@@ -67,8 +67,9 @@ class _Resolving:
         self.claimed = {role: self._position(column) for role, column in columns if column not in (BLANK, NONE)}
         self.settled = {role for role, column in columns if column != BLANK}
         self.core = {role for role in self.claimed if _is_core(role)}  # declared ones
-        self.program = None if self.core or layout.kind else self._recognised("program")
-        self.dialect = {} if self.program else self._recognised("dialect") or {}
+        self.program = {} if self.core or layout.kind else self._recognised("program")
+        self.also = self._present(self.program.get("also", {}))
+        self.dialect = {} if self.program else self._recognised("dialect")
         for prefix in self.dialect.get("prefixes", ()):
             for position, name in enumerate(table.names):
                 if name.casefold().startswith(prefix.casefold()):
@@ -83,12 +84,11 @@ class _Resolving:
             raise FileFormatError(f"{self.table.name}: answers are declared, but {form.kind} have no column of answers")
         optional = {role: at[role] for role in (*OPTIONAL, "answer_number", "question_kind", "votes") if role in at}
         at = {role: at[role] for role in form.roles} | optional
-        also = self._present((self.program or {}).get("also", {}))
         where = {
             self._position(int(column) if column.isdecimal() and column not in self.table.names else column): kept
             for column, kept in self.declared.where.items()
         }
-        used = {*at.values(), *also.values(), *where}
+        used = {*at.values(), *self.also.values(), *where}
         rest = [position for position in range(len(self.names)) if position not in used]
         bare = {position for position in rest if not self.table.names[position]}  # of these, empty ones are none
         head = self.table.head(_HEAD) if bare else []
@@ -101,11 +101,11 @@ class _Resolving:
         given = {key: source[key] for key in ("answers", "missing", "skip_rows") if key in source}
         layout = Layout(**given).updated(self.declared) if given else self.declared
         called = {role: self.names[position] for role, position in at.items()}
-        return Plan(layout, self.declared, form, at, also, where, unused, source.get("name", ""), called)
+        return Plan(layout, self.declared, form, at, self.also, where, unused, source.get("name", ""), called)
 
-    def _recognised(self, kind: str) -> dict[str, Any] | None:
+    def _recognised(self, kind: str) -> dict[str, Any]:
         names = set(self.names)
-        return next((one for one in known()[kind] if names.issuperset(map(plain, one["signature"]))), None)
+        return next((one for one in known()[kind] if names.issuperset(map(plain, one["signature"]))), {})
 
     def _present(self, columns: Mapping[str, Any]) -> dict[str, int]:
         found = {}
@@ -133,9 +133,10 @@ class _Resolving:
 
     def _named(self) -> dict[str, list[int]]:
         """Role -> positions of the columns that are called so and not declared as something else."""
-        fixed = self._present(self.program["columns"]) | self._ranks() if self.program else {}
-        also = self._present((self.program or {}).get("also", {}))
-        taken = {*self.claimed.values(), *fixed.values(), *also.values()}
+        fixed = self._present(self.program.get("columns", {}))
+        if "ranks" in self.program:
+            fixed |= self._ranks(plain(self.program["ranks"]))
+        taken = {*self.claimed.values(), *fixed.values(), *self.also.values()}
         found = {role: [position] for role, position in fixed.items()}
         letters = self._letters()
         for position, name in enumerate(self.names):
@@ -159,11 +160,8 @@ class _Resolving:
             found.pop("milliseconds", None)
         return found
 
-    def _ranks(self) -> dict[str, int]:
+    def _ranks(self, stem: str) -> dict[str, int]:
         """The ranks of a program that calls them by a word and a number."""
-        if "ranks" not in self.program:
-            return {}
-        stem = plain(self.program["ranks"])
         numbers = ((name.removeprefix(f"{stem}_"), position) for position, name in enumerate(self.names))
         return {f"rank_{number}": position for number, position in numbers if number.isdecimal()}
 
@@ -186,7 +184,7 @@ class _Resolving:
     def _form(self, at: Mapping[str, int], several: Mapping[str, list[int]]) -> Form:
         """The form whose columns are all there and which leaves no known name unused."""
         core = {role for role in at if _is_core(role)}
-        kind = self.declared.kind or (self.program or {}).get("kind")
+        kind = self.declared.kind or self.program.get("kind")
         ranks = ranking(core)
         forms = [*FORMS, ranks] if any(map(is_rank, core)) or kind == "rankings" else [*FORMS]
         forms = [form for form in forms if kind in (None, form.kind) and self.core <= {*form.roles}]
