@@ -139,16 +139,16 @@ class _Rows:
         self.columns |= {("also", role): read[position] for role, position in plan.also.items()}
         self.columns |= {("where", position): read[position] for position in plan.where}
         self.n_rows = len(next(iter(read.values())).cells)
-        self.origin: np.ndarray | None = None  # the row of the table that each row comes from; None: all are there
+        self.origin = np.arange(self.n_rows)  # the row of the table that each row comes from
         self.found: dict[str, Any] = {}  # fields of `Asked` and of `Answers`
         self.dropped: Dropped = {}
         self.notes: list[str] = []
 
     def __len__(self) -> int:
-        return self.n_rows if self.origin is None else len(self.origin)
+        return len(self.origin)
 
     def place(self, row: int) -> str:
-        return self.table.place(int(row if self.origin is None else self.origin[row]))
+        return self.table.place(int(self.origin[row]))
 
     def refusal(self, why: str, role: str, row: int, remedy: Layout) -> Refusal:
         where = f"{self.place(row)}, {self.table.title(self.plan.at[role])}"
@@ -162,7 +162,7 @@ class _Rows:
         keep = ~mask
         self.columns = {key: column.take(keep) for key, column in self.columns.items()}
         self.found = {name: values[keep] for name, values in self.found.items()}
-        self.origin = np.flatnonzero(keep) if self.origin is None else self.origin[keep]
+        self.origin = self.origin[keep]
 
     def bad(self, mask: np.ndarray, role: str, reason: str, why: str) -> None:
         """Refuse rows that cannot be read, with the first of them, or drop them as declared."""

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any
 
 from nearer.data.messages import FileFormatError, did_you_mean, listed, plain
-from nearer.tables.layout import BLANK, CORE, FORMS, NONE, OPTIONAL, Form, Layout, is_rank, ranking, tomllib
+from nearer.tables.layout import BLANK, CORE, FORMS, NONE, OPTIONAL, OWN, Form, Layout, is_rank, ranking, tomllib
 from nearer.tables.refusal import Refusal
 from nearer.tables.table import Table
 
@@ -78,12 +78,10 @@ class _Resolving:
     def plan(self) -> Plan:
         named = self._named()
         at = {role: positions[0] for role, positions in named.items()} | self.claimed
-        several = {role: spots for role, spots in named.items() if len(spots) > 1 and role not in self.claimed}
-        form = self._form(at, several)
+        form = self._form(at, {role: positions for role, positions in named.items() if len(positions) > 1})
         if self.declared.answers and form.answer is None:
             raise FileFormatError(f"{self.table.name}: answers are declared, but {form.kind} have no column of answers")
-        optional = {role: at[role] for role in (*OPTIONAL, "answer_number", "question_kind", "votes") if role in at}
-        at = {role: at[role] for role in form.roles} | optional
+        at = {role: at[role] for role in (*form.roles, *OPTIONAL, *OWN) if role in at}
         where = {
             self._position(int(column) if column.isdecimal() and column not in self.table.names else column): kept
             for column, kept in self.declared.where.items()
@@ -99,7 +97,7 @@ class _Resolving:
             raise Refusal(self.table, problem, [Layout(form.kind).with_columns(titles)])
         source = self.program or self.dialect
         given = {key: source[key] for key in ("answers", "missing", "skip_rows") if key in source}
-        layout = Layout(**given).updated(self.declared) if given else self.declared
+        layout = Layout(**given).updated(self.declared)
         called = {role: self.names[position] for role, position in at.items()}
         return Plan(layout, self.declared, form, at, self.also, where, unused, source.get("name", ""), called)
 
