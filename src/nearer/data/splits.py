@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -190,10 +189,8 @@ def fold_of_rows(n_rows: int, n_folds: Any, random_state: Any, groups: Coded | N
     # The largest group first, each into the fold with the fewest rows so far; equals in random order.
     sizes, order = np.bincount(groups.codes), rng.permutation(n_units)
     order = order[np.argsort(-sizes[order], kind="stable")]
-    heap = [(0, fold) for fold in range(n_folds)]
-    fold_of_group = np.empty(n_units, dtype=np.int32)
+    filled, fold_of_group = np.zeros(n_folds, dtype=np.int64), np.empty(n_units, dtype=np.int32)
     for number in order.tolist():
-        filled, target = heapq.heappop(heap)
-        fold_of_group[number] = target
-        heapq.heappush(heap, (filled + int(sizes[number]), target))
+        fold_of_group[number] = filled.argmin()
+        filled[fold_of_group[number]] += sizes[number]
     return fold_of_group[groups.codes]

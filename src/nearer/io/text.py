@@ -268,8 +268,9 @@ class TextTable(Table):
         if _may_hold(texts, " "):
             quoted = pc.match_substring_regex(texts, '^ +"')
             if pc.any(quoted).as_py():
+                where = f"{self.place(pc.index(quoted.take(column.indices), True).as_py())}, {self.title(position)}"
                 why = "got a blank before a quotation mark, expected none: the cell would keep its marks"
-                raise self.refusal(why, position, pc.index(quoted.take(column.indices), True).as_py())
+                raise FileFormatError(f"{self.name}, {where}: {why}")
             if pc.all(pc.starts_with(texts, " ")).as_py():
                 texts = pc.utf8_ltrim(texts, characters=" ")
         if _may_hold(texts, "'"):

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from nearer.data.coded import column_of
-from nearer.data.messages import FileFormatError
 
 
 @dataclass
@@ -39,10 +38,6 @@ class Table(ABC):
     def title(self, position: int) -> str:
         name = self.names[position]
         return f"column {name!r}" if name else f"column {position + 1}"
-
-    def refusal(self, why: str, position: int, row: int | None = None) -> FileFormatError:
-        where = self.name if row is None else f"{self.name}, {self.place(row)}"
-        return FileFormatError(f"{where}, {self.title(position)}: {why}")
 
 
 @dataclass
