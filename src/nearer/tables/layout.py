@@ -82,13 +82,6 @@ def ranking(roles: Collection[str]) -> Form:
     return Form("rankings", ("anchor", *ranks), tuple(role for role in ("n_chosen", "ordered") if role in roles))
 
 
-def _refuse_no_role(role: str) -> None:
-    if role not in (*CORE, *OPTIONAL, *OWN) and not is_rank(role):
-        hint = did_you_mean(role, (*CORE, *OPTIONAL))
-        known = listed((*CORE, "rank_1, rank_2, ...", *OPTIONAL), 99)
-        raise ValueError(f"columns: got the role {role!r}, expected one of {known}{hint}")
-
-
 @dataclass(frozen=True, init=False, repr=False)
 class Layout:
     """What a row of a table says. What is not declared is found by the names of the columns.
@@ -157,7 +150,10 @@ class Layout:
         if kind is not None and kind not in KINDS:
             raise ValueError(f"kind: got {kind!r}, expected one of {listed(KINDS)}")
         for role, column in columns.items():
-            _refuse_no_role(role)
+            if role not in (*CORE, *OPTIONAL, *OWN) and not is_rank(role):
+                known = listed((*CORE, "rank_1, rank_2, ...", *OPTIONAL), 99)
+                hint = did_you_mean(role, (*CORE, *OPTIONAL))
+                raise ValueError(f"columns: got the role {role!r}, expected one of {known}{hint}")
             is_position = isinstance(column, int) and not isinstance(column, bool) and column > 0
             if not is_position and not (isinstance(column, str) and column):
                 raise ValueError(f"columns: got {column!r} for {role!r}, expected a name or a position from 1")
