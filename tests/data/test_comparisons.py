@@ -43,20 +43,15 @@ def test_a_notebook_shows_the_first_rows():
     assert "the first" not in Comparisons([[0, 1, 2, 3]])._repr_html_()
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint8, np.uint64, np.float32])
+@pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.float32])
 def test_writing_to_the_array_given_changes_nothing(dtype):
-    rows, weights = T.astype(dtype), np.array([1.0, 2, 3, 4])
-    labels, people = np.array(["a", "b", "c"]), np.array([5, 6, 5, 6])
-    codes = np.array(["p", "q", "p", "q"], object)
-    cmp = Comparisons.from_triplets(rows, weights=weights, labels=labels, participants=people)
-    assert cmp.index.tolist() == T.tolist()
-    named = Comparisons.from_triplets(rows, participants=codes)
-    before = pickle.loads(pickle.dumps((cmp, named)))
+    rows, weights, people = T.astype(dtype), np.array([1.0, 2, 3, 4]), np.array(["p", "q", "p", "q"], object)
+    cmp = Comparisons(rows, weights=weights, participants=people)
+    before = pickle.loads(pickle.dumps(cmp))
     for array in (rows, weights, people):
-        assert array.flags.writeable
         array[:] = array[::-1].copy()
-    labels[0], codes[0] = "z", "z"
-    assert (cmp, named) == before
+    assert cmp == before
+    assert cmp.index.tolist() == T.tolist()
 
 
 def test_it_cannot_be_changed(cmp):
@@ -159,28 +154,21 @@ def comparisons(draw, min_rows=1):
     return Comparisons(rows, n_objects=n_objects, weights=weights, participants=np.arange(len(rows)))
 
 
-@given(comparisons(min_rows=4), st.integers(0, 2**32), st.floats(0.3, 0.7))
-def test_split_is_a_partition(cmp, seed, size):
+@given(comparisons(min_rows=5), st.integers(2, 5), st.floats(0.3, 0.7), st.integers(0, 2**32))
+def test_splits_and_folds_are_partitions(cmp, n_folds, size, seed):
     for groups in (None, "rows"):
-        train, test = cmp.split(size, random_state=seed, groups=groups)
-        order = np.concatenate([train.participants, test.participants])
-        assert sorted(order.tolist()) == list(range(len(cmp)))
-        assert train.concat(test) == cmp[order]
-        assert train.n_objects == test.n_objects == cmp.n_objects
-    assert len(test) == round(size * len(cmp))
+        split = cmp.split(size, random_state=seed, groups=groups)
+        assert split == cmp.split(size, random_state=seed, groups=groups)
+        assert len(split[1]) == round(size * len(cmp))
+        folds = list(cmp.folds(n_folds, random_state=seed, groups=groups))
+        assert sorted(np.concatenate([test.participants for _, test in folds]).tolist()) == list(range(len(cmp)))
+        assert all(abs(len(test) - len(cmp) / n_folds) < 1 for _, test in folds)
+        for train, test in (split, *folds):
+            order = np.concatenate([train.participants, test.participants])
+            assert sorted(order.tolist()) == list(range(len(cmp)))
+            assert train.concat(test) == cmp[order]
+            assert train.n_objects == test.n_objects == cmp.n_objects
     assert len(cmp.split(3, random_state=seed)[1]) == 3
-    assert (train, test) == cmp.split(size, random_state=seed, groups="rows")
-
-
-@given(comparisons(min_rows=5), st.integers(2, 5), st.integers(0, 2**32))
-def test_folds_are_a_partition(cmp, n_folds, seed):
-    for groups in (None, "rows"):
-        parts = list(cmp.folds(n_folds, random_state=seed, groups=groups))
-        assert sorted(np.concatenate([test.participants for _, test in parts]).tolist()) == list(range(len(cmp)))
-        for train, test in parts:
-            assert len(train) + len(test) == len(cmp)
-            assert groups is None or abs(len(test) - len(cmp) / n_folds) < 1
-            assert not set(train.participants.tolist()) & set(test.participants.tolist())
 
 
 @given(comparisons(), st.integers(0, 2**32))

@@ -236,15 +236,9 @@ class _Rows:
         index = np.empty((len(self), len(columns)), np.int32)
         for place, column in enumerate(columns):
             index[:, place] = names.find(column)
-        if known is not None and index.size and index.min() < 0:
-            strange = (index < 0) & ~np.stack([column.empty() for column in columns], axis=1)
-            if strange.any():
-                row = int(np.argmax(strange.any(axis=1)))
-                cells = ", ".join(str(column.cell(row)) for column in columns)
-                raise FileFormatError(
-                    f"{self.table.name}, {self.place(row)} is ({cells}): an object that was not there "
-                    "when the data were first read; the data have changed since"
-                )
+            if known is not None and ((index[:, place] < 0) & ~column.empty()).any():
+                why = "holds an object that was not there when the data were first read; the data have changed since"
+                raise FileFormatError(f"{self.table.name}: {why}")
         self.found["rows"] = index
         return names
 
