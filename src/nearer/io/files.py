@@ -86,8 +86,6 @@ def atomic_write(path: str | os.PathLike[str], force: bool = False, *, mode: str
     An existing file is refused unless `force` says to replace it. Text ("w") is UTF-8; a binary file ("wb") can be
     read as well.
     """
-    if mode not in ("wb", "w"):
-        raise ValueError(f"mode must be 'wb' or 'w', got {mode!r}")
     path = Path(path)
     refuse_unwritable(path, force)
     temporary = path.with_name(part_name(path))
