@@ -209,20 +209,16 @@ class BlockReader:
         self.seen[seen] = True
         self.unused = unused_columns(first, plans)
 
-    def blocks(self, size: int = 1 << 18) -> Iterator[Comparisons]:
-        """Yield the comparisons in order, about `size` at a time; no answer is cut in two."""
-        return self._passed(size)
-
     def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
         """Yield all comparisons once, in blocks of about `size` whose order is random; Parquet goes by row group."""
-        return self._passed(size, rng)
+        return self.blocks(size, rng)
 
-    def _passed(self, size: int, rng: np.random.Generator | None = None) -> Iterator[Comparisons]:
-        """Yield all comparisons in blocks; if there is but one block, it is kept for the next pass."""
+    def blocks(self, size: int = 1 << 18, rng: np.random.Generator | None = None) -> Iterator[Comparisons]:
+        """Yield the comparisons in order, about `size` at a time; no answer is cut in two."""
         if self.n_comparisons > size:
             yield from self._read(size, rng)
             return
-        if self._only is None:
+        if self._only is None:  # a single block is kept for the next pass
             self._only = list(self._read(size, rng))
         for file in self._states:
             self._refuse_changed(file)

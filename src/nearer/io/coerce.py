@@ -16,7 +16,6 @@ from nearer.io.frames import as_table, is_table, refuse_other_order
 from nearer.io.read import ReadResult, read_comparisons, read_table, warn_dropped
 from nearer.tables.layout import Layout
 from nearer.tables.resolve import resolve
-from nearer.tables.table import MemoryTable
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +64,6 @@ def _read(X: Any, y: Any, sample_weight: Any, n_objects: int | None) -> Comparis
 
 def _read_beside(X: Any, y: Any, sample_weight: Any, n_objects: int | None) -> ReadResult:
     table, layout = as_table(X), Layout()
-    assert isinstance(table, MemoryTable)
     names, columns = list(table.names), list(table.columns)
     if y is not None:
         refuse_other_order(X, y, "y")

@@ -25,10 +25,13 @@ NUMBERS, WORDS, LIST = "label, x1, x2", "label, group", "label"  # what a table 
 class Cells:
     """The cells of a small table as text."""
 
-    name: str
     rows: list[list[str]]  # the first holds the names of the columns
     table: Table
     at: list[int]  # where each row is in `table`; -1 for the names
+
+    @property
+    def name(self) -> str:
+        return self.table.name
 
     def place(self, row: int) -> str:
         header = f"line {self.table.skip}" if isinstance(self.table, TextTable) else "header"
@@ -79,11 +82,12 @@ class ObjectTable(Cells):
 
     def words(self, column: str | None = None, hint: str = "", empty: bool = False) -> tuple[list[str], str]:
         """One word for each object, and its column, `column` or the one of groups; with `empty`, "" for a blank."""
-        found = (
-            _called(list(self.values), _GROUP) if column is None else [name for name in self.values if name == column]
-        )
+        found = [name for name in self.values if name == column]
+        wanted = repr(column)
+        if column is None:
+            found = _called(list(self.values), _GROUP)
+            wanted = f"one called group (or class, or category){hint}"
         if len(found) != 1:
-            wanted = f"one called group (or class, or category){hint}" if column is None else repr(column)
             got = listed(map(repr, self.values)) or "no other column"
             raise self.refusal(f"got {got} besides the names of the objects, expected {wanted}")
         words = [row[self.values[found[0]]].strip() for row in self.rows[1:]]
@@ -115,7 +119,7 @@ def read_cells(path: str | os.PathLike[str]) -> Cells:
     filled = [(at, list(row)) for at, row in enumerate(zip(*texts)) if any(map(str.strip, row))]
     if not filled:
         raise FileFormatError(f"{table.name}: has no rows below the names of its columns")
-    return Cells(table.name, [list(table.names), *(row for _, row in filled)], table, [-1, *(at for at, _ in filled)])
+    return Cells([list(table.names), *(row for _, row in filled)], table, [-1, *(at for at, _ in filled)])
 
 
 def read_objects(path: str | os.PathLike[str], holds: str = NUMBERS, column: str | None = None) -> ObjectTable:
@@ -134,7 +138,7 @@ def read_objects(path: str | os.PathLike[str], holds: str = NUMBERS, column: str
     values = {title: at for title, at in filled.items() if at != names_at}
     found = list(map(str, range(len(columns[0])))) if names_at is None else columns[names_at]
     labels = cells.labels_of(found, range(1, len(cells.rows)))
-    return ObjectTable(cells.name, cells.rows, cells.table, cells.at, names_at, values, labels)
+    return ObjectTable(cells.rows, cells.table, cells.at, names_at, values, labels)
 
 
 def rows_on_map(name: str, names: np.ndarray, on_map: np.ndarray) -> np.ndarray:
