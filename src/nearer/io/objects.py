@@ -29,16 +29,12 @@ class Cells:
     table: Table
     at: list[int]  # where each row is in `table`; -1 for the names
 
-    @property
-    def name(self) -> str:
-        return self.table.name
-
     def place(self, row: int) -> str:
         header = f"line {self.table.skip}" if isinstance(self.table, TextTable) else "header"
         return self.table.place(self.at[row]) if row else header
 
     def refusal(self, why: str, row: int = 0, column: str | None = None) -> FileFormatError:
-        return FileFormatError(f"{self.name}, {self.place(row)}{f', column {column!r}' if column else ''}: {why}")
+        return FileFormatError(f"{self.table.name}, {self.place(row)}{f', column {column!r}' if column else ''}: {why}")
 
     def labels_of(self, cells: Sequence[str], rows: Sequence[int]) -> np.ndarray:
         """Names of objects, each once, from cells that are in some rows."""
@@ -102,7 +98,7 @@ class ObjectTable(Cells):
         parts = [f"{counted(len(self.labels), 'object')}, {named}"]
         parts += [f"values in {listed(map(repr, used))}"] if used else []
         parts += [f"not used: {listed(map(repr, spare))}"] if spare else []
-        return f"{Path(self.name).name}: {'; '.join(parts)}"
+        return f"{Path(self.table.name).name}: {'; '.join(parts)}"
 
 
 def _called(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
