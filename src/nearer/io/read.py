@@ -233,7 +233,8 @@ def find_format(name: str, format: str | None = None) -> str:
     if not path.exists():
         there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
         raise FileFormatError(f"{name}: no such file{did_you_mean(path.name, there)}")
-    refuse_irregular(path)
+    if not path.is_file():
+        refuse_irregular(path)
     with open_bytes(name) as file:
         head = file.read(4096)
     if not head:

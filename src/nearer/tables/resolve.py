@@ -97,7 +97,7 @@ class _Resolving:
             raise Refusal(self.table, problem, [Layout(form.kind).with_columns(titles)])
         source = self.program or self.dialect
         given = {key: source[key] for key in ("answers", "missing", "skip_rows") if key in source}
-        layout = Layout(**given).updated(self.declared)
+        layout = Layout(**given).updated(self.declared) if given else self.declared
         called = {role: self.names[position] for role, position in at.items()}
         return Plan(layout, self.declared, form, at, self.also, where, unused, source.get("name", ""), called)
 
