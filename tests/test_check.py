@@ -166,20 +166,16 @@ def test_noise_ceiling_of_one_question(up, down):
     assert lower == pytest.approx(_leave_one_out(up, down) / (up + down))
 
 
-def test_components_do_not_depend_on_chunks(monkeypatch):
+def test_components_match_a_slow_union_of_sets():
     rng = np.random.default_rng(0)
     rows = np.concatenate([rng.permuted(np.tile(np.arange(5) + 5 * g, (6, 1)), axis=1)[:, :3] for g in range(8)])
     rows = rng.permutation(rows).astype(np.int32)
     seen = Comparisons(rows, n_objects=50).seen
-    whole = [group.tolist() for group in components(rows, 50, seen)]
-    monkeypatch.setattr("nearer.check.CHUNK", 2)
-    assert [group.tolist() for group in components(rows, 50, seen)] == whole
-    # a slow union of sets
     groups: list[set] = []
     for row in rows.tolist():
         touching = [group for group in groups if group & set(row)]
         groups = [group for group in groups if not group & set(row)] + [set(row).union(*touching)]
-    assert sorted(map(sorted, groups)) == sorted(whole)
+    assert sorted(map(sorted, groups)) == sorted(group.tolist() for group in components(rows, 50, seen))
 
 
 class TestParticipants:
@@ -255,10 +251,3 @@ class TestParticipants:
         np.testing.assert_allclose(exact, close, atol=0.01)
         assert sum_of_binomials_tail(n, p, round(n @ p)) == pytest.approx(0.5, abs=0.02)
         assert sum_of_binomials_tail(np.array([10.0]), np.array([0.5]), 10) == pytest.approx(0.5**10)
-
-    def test_without_shared_questions_nothing_is_said(self):
-        few = check(self._data({"p0": 1.0}, n_questions=9)).participants
-        assert [(person.suspicious, person.p_value) for person in few] == [(False, None)] * 8
-        report = check(Comparisons([[0, 1, 2], [1, 2, 0]], participants=[1, 2]))
-        assert [(p.participant, p.n_shared, p.agreement) for p in report.participants] == [(1, 0, None), (2, 0, None)]
-        assert report.ok

@@ -12,14 +12,13 @@ import numpy as np
 
 from nearer.data import Comparisons, check_integer, constructors, splits
 from nearer.data.coded import distinct
-from nearer.data.constructors import CHUNK
 from nearer.data.messages import FileFormatError, counted, listed
 from nearer.data.splits import answer_of_rows, first_rows, question_of_rows, responses, shares_of_answers
 from nearer.metrics.agreement import MIN_SHARED, SIGNIFICANCE, ParticipantCheck, agreement_with_others, noise_ceiling
 from nearer.notebook import html_table
 from nearer.tables.decode import decode
 from nearer.tables.layout import Layout
-from nearer.tables.resolve import resolve
+from nearer.tables.resolve import positions_of, resolve
 from nearer.tables.table import Table
 
 __all__ = ["CheckResult", "Contradiction", "Suspicion", "check", "suspicions"]
@@ -238,16 +237,9 @@ def components(index: np.ndarray, n_objects: int, seen: np.ndarray) -> list[np.n
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
-    label, n_labels = np.arange(n_objects), n_objects
-    for start in range(0, len(index), CHUNK):  # each chunk joins components found so far: memory stays small
-        block = label[index[start : start + CHUNK]]
-        ends = np.concatenate([block[:, column] for column in range(1, block.shape[1])])
-        starts = np.tile(block[:, 0], block.shape[1] - 1)
-        apart = starts != ends
-        if apart.any():
-            links = coo_matrix((np.ones(int(apart.sum()), bool), (starts[apart], ends[apart])), (n_labels, n_labels))
-            n_labels, joined = connected_components(links, directed=False)
-            label = joined[label]
+    starts = np.repeat(index[:, 0], index.shape[1] - 1)
+    links = coo_matrix((np.ones(len(starts), bool), (starts, index[:, 1:].ravel())), (n_objects, n_objects))
+    label = connected_components(links, directed=False)[1]
     members = np.flatnonzero(seen)
     members = members[np.argsort(label[members], kind="stable")]
     breaks = np.flatnonzero(np.diff(label[members])) + 1
@@ -410,13 +402,14 @@ _SAMPLE, _FEW = 200, 12  # rows looked at; values of a column, and columns, that
 
 def unused_values(table: Table, layout: Layout) -> dict[str, np.ndarray]:
     """Columns that are not used and have few values in the first rows, as text for each answer of the table."""
-    head, found = table.head(_SAMPLE), {}
+    head, columns = table.head(_SAMPLE), {}
     few = [at for at in resolve(table, layout).unused if 1 < len({row[at] for row in head}) <= _FEW]
     for at in few[:_FEW]:
         # Read as if it said how a question was chosen, a column has its place among the answers.
         with contextlib.suppress(FileFormatError):
             plan = resolve(table, layout.updated(Layout(chosen_by=at + 1)))
-            values = decode(table, plan).parts().answers.chosen_by
+            (found,), _ = decode(table, [plan], table.read(positions_of([plan])))
+            values = found.parts().answers.chosen_by
             if values is not None:
-                found[table.names[at]] = values.each().astype(str)
-    return found
+                columns[table.names[at]] = values.each().astype(str)
+    return columns

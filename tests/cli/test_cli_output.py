@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from nearer.cli.output import Results
-from nearer.io.files import atomic_write, part_name, remove_leftovers
 
 NAMES = ("a.txt", "summary.json", "b.txt")
 OUT = ["out", "out/a.txt", "out/b.txt", "out/summary.json"]
@@ -101,16 +100,3 @@ def test_a_move_cut_short_leaves_no_summary(tmp_path, monkeypatch):
     assert not (tmp_path / "out/summary.json").exists()
     fill(tmp_path / "out", "new", True)
     assert content(tmp_path / "out") == {"new"}
-
-
-def test_old_leftovers_are_removed_and_others_kept(tmp_path):
-    mine, old, folder = (part_name(tmp_path / name) for name in "abc")
-    (tmp_path / folder).mkdir()
-    for name in (mine, old, f"{folder}/x", ".other.part"):
-        (tmp_path / name).write_text("")
-    for name in (old, folder, ".other.part"):
-        os.utime(tmp_path / name, (0, 0))
-    remove_leftovers.cache_clear()
-    with atomic_write(tmp_path / "z.txt", mode="w") as file:
-        file.write("done")
-    assert {path.name for path in tmp_path.iterdir()} == {mine, ".other.part", "z.txt"}

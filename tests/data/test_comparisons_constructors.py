@@ -57,20 +57,15 @@ def test_most_central():
     assert cmp.index.tolist() == [[4, 5, 6], [6, 5, 4], [2, 1, 3], [3, 1, 2]]
 
 
-class TestRankings:
-    def test_all_in_order(self):
-        assert Comparisons.from_rankings([0], [[3, 1, 2]]).index.tolist() == [[0, 3, 1], [0, 3, 2], [0, 1, 2]]
-
-    def test_first_k_in_order(self):
-        cmp = Comparisons.from_rankings([0, 9], [[1, 2, 3, 4], [5, 6, 7, 8]], k=2, weights=[1, 2])
-        first = [[0, 1, 2], [0, 1, 3], [0, 1, 4], [0, 2, 3], [0, 2, 4]]
-        second = [[9, 5, 6], [9, 5, 7], [9, 5, 8], [9, 6, 7], [9, 6, 8]]
-        assert cmp.index.tolist() == first + second
-        assert cmp.weights.tolist() == [1] * 5 + [2] * 5
-
-    def test_first_k_as_a_set(self):
-        cmp = Comparisons.from_rankings([0], [[1, 2, 3, 4]], k=2, ordered=False)
-        assert cmp.index.tolist() == [[0, 1, 3], [0, 1, 4], [0, 2, 3], [0, 2, 4]]
+@pytest.mark.parametrize(("ranked", "more", "expected"), [
+    ([3, 1, 2], {}, [[0, 3, 1], [0, 3, 2], [0, 1, 2]]),
+    ([1, 2, 3, 4], {"k": 2}, [[0, 1, 2], [0, 1, 3], [0, 1, 4], [0, 2, 3], [0, 2, 4]]),
+    ([1, 2, 3, 4], {"k": 2, "ordered": False}, [[0, 1, 3], [0, 1, 4], [0, 2, 3], [0, 2, 4]]),
+])  # fmt: skip
+def test_rankings(ranked, more, expected):
+    both = Comparisons.from_rankings([0, 9], [ranked, ranked], weights=[1, 2], **more)
+    assert both.index.tolist() == expected + [[9, *row[1:]] for row in expected]
+    assert both.weights.tolist() == [1] * len(expected) + [2] * len(expected)
 
 
 class TestClasses:
@@ -90,23 +85,19 @@ class TestClasses:
             assert abs(count - 70_000 * p) < 5 * np.sqrt(70_000 * p)
 
 
-class TestDistances:
+@pytest.mark.parametrize("kind", ["triplets", "quadruplets"])
+def test_all_comparisons_of_distances(kind):
     D = np.array([[0, 1, 2, 4], [1, 0, 2, 5], [2, 2, 0, 6], [4, 5, 6, 0]])
-
-    def test_all_triplets(self):
-        cmp = Comparisons.from_distances(self.D, labels=list("abcd"))
-        expected = {(a, b, c) for a, b, c in itertools.permutations(range(4), 3) if self.D[a, b] < self.D[a, c]}
-        assert _as_set(cmp) == expected
-        assert len(cmp) == len(expected)
-        assert len(cmp) + cmp.dropped["ties"] == 12
-        assert cmp.labels.tolist() == list("abcd")
-
-    def test_all_quadruplets(self):
-        cmp = Comparisons.from_distances(self.D, kind="quadruplets")
-        pairs = list(itertools.combinations(range(4), 2))
-        expected = {p + q for p in pairs for q in pairs if self.D[p] < self.D[q]}
-        assert _as_set(cmp) == expected
-        assert len(cmp) + cmp.dropped["ties"] == 15
+    cmp = Comparisons.from_distances(D, kind=kind, labels=list("abcd"))
+    pairs = list(itertools.combinations(range(4), 2))
+    every = [p + q for p in pairs for q in pairs]
+    if kind == "triplets":
+        every = [(a, b, a, c) for a, b, c in itertools.permutations(range(4), 3)]
+    expected = {row for row in every if D[row[:2]] < D[row[2:]]}
+    assert set(map(tuple, cmp.quadruplets().tolist())) == expected
+    assert len(cmp) == len(expected)
+    assert len(cmp) + cmp.dropped["ties"] == (12 if kind == "triplets" else 15)
+    assert cmp.labels.tolist() == list("abcd")
 
 
 class TestPoints:
@@ -137,16 +128,6 @@ class TestPoints:
         assert len(counts) == n_keys
         p = 1 / n_keys
         assert all(abs(count - 120_000 * p) < 5 * np.sqrt(120_000 * p) for count in counts.values())
-
-    def test_same_seed_same_bits(self):
-        X = np.random.default_rng(0).normal(size=(20, 2))
-        make = Comparisons.from_points
-        first = make(X, 70_000, random_state=4, noise=0.1)
-        assert first == make(X, 70_000, random_state=4, noise=0.1)
-        assert first == make(X, 70_000, random_state=np.random.default_rng(4), noise=0.1)
-        assert first != make(X, 70_000, random_state=5, noise=0.1)
-        clean = make(X, 70_000, random_state=4)
-        assert (first.index != clean.index).any(axis=1).sum() == 7000
 
 
 class TestKnnGraph:

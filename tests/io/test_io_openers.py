@@ -246,3 +246,10 @@ def test_a_damaged_list_of_objects_is_refused_or_ignored(stored, tmp_path):
         assert "t.parquet" in str(error)  # noqa: PT017 - either is right
     else:
         assert found.index.tolist() == [[0, 1, 2]]
+
+
+def test_objects_in_cells_of_json_are_text(tmp_path):
+    """As in the CSV files of jsPsych: the answers of a survey are in the same column as those of the trials."""
+    trials = [dict(zip(NAMES, row)) | {"task": "trial"} for row in ROWS]
+    (tmp_path / "t.json").write_text(json.dumps([*trials, {"near": {"age": 31}, "task": "survey"}]))
+    assert len(read_comparisons(tmp_path / "t.json", Layout(where={"task": "trial"})).comparisons) == 3

@@ -126,7 +126,7 @@ def test_guard_is_undone(text):
 
 
 @pytest.mark.parametrize(("cells", "read"), [
-    ("'=1,plain,b", ["=1", "b", "plain"]), ("'=1,=1,b", ["'=1", "=1", "b"]),
+    ("'=1,plain,b", ["=1", "b", "plain"]), ("'=1,a,b\n=1,a,b", ["'=1", "=1", "a", "b"]),
     ("'quoted',plain,b", ["'quoted'", "b", "plain"]), ("'=1,'a,b", ["'a", "=1", "b"]),
 ])  # fmt: skip
 def test_guarded_files_are_recognised(tmp_path, cells, read):

@@ -57,8 +57,7 @@ def _nested(layout):
         {"kind": "pairs"}, {"anker": "x"}, {"anchor": ""}, {"anchor": 0}, {"anchor": None}, {"anchor": True},
         {"rank_x": "a"}, {"answers": {"f": "left"}}, {"answers": {"f": 1}}, {"header_row": -1}, {"header_row": "1"},
         {"skip_rows": -1}, {"skip_rows": True}, {"index_base": 2}, {"index_base": True}, {"on_bad_rows": "ignore"},
-        {"decimal_comma": "yes"}, {"strict": 1},
-        {"anchor": -1},
+        {"decimal_comma": "yes"}, {"strict": 1}, {"anchor": -1},
     ],
     ids=str,
 )  # fmt: skip
@@ -83,11 +82,6 @@ def test_a_file_that_is_no_layout_is_refused_by_name(content, reason, tmp_path):
     with pytest.raises(FileFormatError, match=r"lab\.toml") as caught:
         Layout.load(path)
     assert reason in str(caught.value)
-
-
-def test_a_layout_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(FileFormatError, match=r"none\.toml: no such file"):
-        read_comparisons({"anchor": ["x"]}, tmp_path / "none.toml")
 
 
 def test_blanks_of_a_file_are_found_by_name(tmp_path):

@@ -195,10 +195,9 @@ class Results:
             refuse_unwritable(self.folder / name, force=True)
 
     def _make_temporary(self) -> Path:
-        from nearer.io.files import part_name, remove_leftovers
+        from nearer.io.files import part_name
 
         home = self.folder if self.folder.exists() else self.folder.parent  # on the same file system
-        remove_leftovers(home)
         temporary = home / part_name(self.folder)
         try:
             temporary.mkdir()

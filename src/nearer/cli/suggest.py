@@ -72,7 +72,6 @@ def suggest_command(
 def _questions(path: str, kind: str) -> list[list[str]]:
     """The questions of a file that this command wrote."""
     from nearer.io.objects import read_cells
-    from nearer.io.text import unguard
 
     cells = read_cells(path)
     header = [cell.strip() for cell in cells.rows[0]]
@@ -80,4 +79,4 @@ def _questions(path: str, kind: str) -> list[list[str]]:
     if not set(names) <= set(header):
         raise cells.refusal(f"got the columns {', '.join(header)}, expected {', '.join(names)}")
     at = [header.index(name) for name in names]
-    return [[unguard(row[column]).strip() for column in at] for row in cells.rows[1:]]
+    return [[row[column].strip() for column in at] for row in cells.rows[1:]]

@@ -15,7 +15,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, TypeVar
 
-from nearer.data.messages import FileFormatError, closest, counted, listed, shown
+from nearer.data.messages import FileFormatError, counted, did_you_mean, listed, shown
 from nearer.registry import COLLECTED, KINDS, SUGGESTED
 
 if sys.version_info >= (3, 11):
@@ -250,9 +250,8 @@ def _values(prefix: str, given: Mapping[str, Any], kinds: Mapping[str, str]) -> 
     """The checked values of a table of the file; `kinds` maps the names it may have to their annotations."""
     for name in given:
         if name not in kinds:
-            near = closest(name, list(kinds))
-            hint = f"did you mean {near!r}?" if near else f"known are {listed(kinds, 20)}"
-            raise ValueError(f"{prefix}{name}: unknown; {hint}")
+            hint = did_you_mean(name, list(kinds)) or f"; known are {listed(kinds, 20)}"
+            raise ValueError(f"{prefix}{name}: unknown{hint}")
     return {name: _value(f"{prefix}{name}", value, kinds[name]) for name, value in given.items()}
 
 

@@ -39,10 +39,9 @@ class Answers:
     chosen_by: Coded | None = None  # how the question was chosen, such as "random"
 
     def __post_init__(self) -> None:
-        for name in _PLAIN:
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+        vars(self).update({name: frozen(getattr(self, name)) for name in _PLAIN})
         if isinstance(self.kind, Coded) and len(self.kind.names) == 1:
-            object.__setattr__(self, "kind", str(self.kind.names[0]))
+            vars(self)["kind"] = str(self.kind.names[0])
 
     def __len__(self) -> int:
         return self.n

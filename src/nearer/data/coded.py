@@ -27,7 +27,7 @@ UNKNOWN = "unknown"  # a participant or a strategy that is not known
 class Column:
     """One column of a table: numbers, or texts as codes of their distinct `values`."""
 
-    # (n_rows,): int, float or bool, NaN for an empty cell; with values their codes, int32, -1 for an empty cell.
+    # (n_rows,): int or float, NaN for an empty cell; with values their codes, int32, -1 for an empty cell.
     cells: np.ndarray
     values: Any = None  # a pyarrow array of strings; None for numbers
 
@@ -84,9 +84,7 @@ class Column:
         """The distinct texts that occur, which may be fewer than there are values; numbers are spelled out."""
         column = self.spelled()
         used = np.zeros(len(column.values) + 1, dtype=bool)
-        used[column.cells[: 1 << 17]] = True  # usually that is all
-        if not used[:-1].all():
-            used[column.cells] = True
+        used[column.cells] = True
         return column.values.filter(pa.array(used[:-1]))
 
     def spelled(self) -> Column:
@@ -100,8 +98,6 @@ class Column:
     def as_numbers(self, decimal_comma: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Read the column as numbers, NaN where a cell is empty or no number; and mark the cells that are no number."""
         if not self.is_text:
-            if self.cells.dtype.kind == "b":  # as the texts true and false in a file
-                return np.full(len(self), np.nan), np.ones(len(self), bool)
             return self.cells.astype(np.float64), np.zeros(len(self), bool)
         stripped = pc.utf8_trim_whitespace(self.values)
         if decimal_comma:
@@ -165,8 +161,8 @@ def column_from_arrow(data: Any) -> Column:
     if types.is_decimal(chunked.type):
         chunked = chunked.cast(pa.float64())
     kind = chunked.type
-    if types.is_boolean(kind) and chunked.null_count:
-        chunked = pc.if_else(chunked, "True", "False")  # not 1 and 0: they are no numbers
+    if types.is_boolean(kind):
+        chunked = pc.if_else(chunked, "True", "False")  # as in a file: not the numbers 1 and 0
     elif types.is_integer(kind):
         if kind != pa.int32():  # narrower types overflow in arithmetic, wider ones do not fit
             chunked = chunked.cast(pa.int64())
@@ -174,7 +170,7 @@ def column_from_arrow(data: Any) -> Column:
             chunked = chunked.cast(pa.string())
     if is_text(chunked.type) or types.is_null(kind):
         return _text_column(chunked)
-    if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
+    if types.is_integer(kind) or types.is_floating(kind):
         return Column(chunked.to_numpy())
     raise TypeError(f"a column of type {kind} holds neither text nor numbers")
 
@@ -190,7 +186,7 @@ def _text_column(chunked: Any) -> Column:
     if not coded or any(chunk.dictionary.null_count for chunk in chunked.chunks):  # an empty cell may have a code
         chunked = chunked.cast(pa.string()).dictionary_encode()
     chunked = chunked.cast(pa.dictionary(pa.int32(), pa.string()))
-    joined = chunked.chunk(0) if chunked.num_chunks == 1 else chunked.unify_dictionaries().combine_chunks()
+    joined = chunked.unify_dictionaries().combine_chunks()
     joined.dictionary.validate(full=True)  # that text is UTF-8
     held = pc.index(pc.match_substring(joined.dictionary, "\0"), True).as_py()
     if held >= 0:  # NumPy would cut it off at the end of a name
@@ -246,8 +242,6 @@ def names_in(columns: Sequence[Column]) -> Column:
 def whole_numbers(column: Column) -> np.ndarray:
     """Read a column of numbers as integers; ValueError names the first that is not whole."""
     numbers = column.cells
-    if numbers.dtype.kind == "b":
-        raise ValueError("holds true and false, expected names or whole numbers")
     if numbers.dtype.kind != "f":
         return numbers
     if (bad := not_whole(numbers)).any():
@@ -270,8 +264,7 @@ class Coded:
     names: np.ndarray  # str objects or int64 (n_names,), sorted; all occur
 
     def __post_init__(self) -> None:
-        for name in ("codes", "names"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+        vars(self).update(codes=frozen(self.codes), names=frozen(self.names))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -297,8 +290,6 @@ class Coded:
         codes = self.codes[rows]
         used = np.zeros(len(self.names), dtype=bool)
         used[codes] = True
-        if used.all():
-            return Coded(codes, self.names)
         return Coded((np.cumsum(used, dtype=np.int32) - 1)[codes], self.names[used])
 
     @staticmethod

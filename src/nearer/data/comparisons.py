@@ -198,9 +198,12 @@ class Comparisons(Parts):
         return cls._noisy(generated.from_knn_graph, (A, n_comparisons), random_state, noise, labels)
 
     @classmethod
-    def _noisy(cls, make: Callable[..., Parts], given: tuple, seed: Any, noise: float, labels: Any) -> Comparisons:
+    def _noisy(cls, make: Callable[..., Any], given: tuple, seed: Any, noise: float, labels: Any) -> Comparisons:
         rng, noise = validate.as_generator(seed), validate.check_fraction(noise, "noise")
-        return cls.from_parts(make(*given, rng, labels)).with_noise(noise, rng)
+        index, n_objects, dropped = make(*given, rng)
+        labels = validate.check_objects(n_objects, labels)[1]
+        answers = Answers("triplets" if index.shape[1] == 3 else "quadruplets", len(index))
+        return cls.from_parts(Parts(index, n_objects, answers, labels=labels, dropped=dropped)).with_noise(noise, rng)
 
     @property
     def kind(self) -> str:
@@ -246,8 +249,8 @@ class Comparisons(Parts):
     def seen(self) -> np.ndarray:
         """Which objects occur in some comparison: bool, shape (n_objects,)."""
         mask = np.zeros(self.n_objects, dtype=bool)
-        for start in range(0, len(self), constructors.CHUNK):
-            mask[self.index[start : start + constructors.CHUNK]] = True
+        for column in self.index.T:
+            mask[column] = True
         return frozen(mask)
 
     @property
@@ -302,25 +305,26 @@ class Comparisons(Parts):
 
     def take(self, chosen: Any) -> Comparisons:
         """Some of the comparisons, with their answers; the result may be empty or have only zero weights."""
-        index, weights, answer = self.index[chosen], validate.take(self.weights, chosen), None
-        if self.answer is None:
-            answers = self.answers[chosen]
-        else:
-            entries, answer = np.unique(self.answer[chosen], return_inverse=True)
-            answers, answer = self.answers[entries], answer.astype(np.int32)
-            answer = None if np.array_equal(answer, np.arange(len(index))) else answer
-        return self.replaced(index=index, weights=weights, answers=answers, answer=answer, dropped={})
+        return self._with(chosen, chosen if self.answer is None else np.unique(self.answer[chosen]))
+
+    def _with(self, rows: Any, entries: Any) -> Comparisons:
+        """Some of the comparisons, and the answers that they, and attention checks among them, come from."""
+        index, answer = self.index[rows], None
+        if self.answer is not None:
+            answer = np.searchsorted(entries, self.answer[rows]).astype(np.int32)
+            is_one_each = len(entries) == len(index) and np.array_equal(answer, np.arange(len(index)))
+            answer = None if is_one_each else answer
+        weights = validate.take(self.weights, rows)
+        return self.replaced(index=index, weights=weights, answers=self.answers[entries], answer=answer, dropped={})
 
     def of_answers(self, mask: np.ndarray) -> Comparisons:
         """Some of the answers, bool (len(answers),), with their comparisons; attention checks are answers too."""
         if self.answer is None:
             return self[mask]
-        chosen = mask[self.answer]
-        if not chosen.any():
+        rows = mask[self.answer]
+        if not rows.any():
             raise ValueError("comparisons: the selection is empty")
-        number = np.cumsum(mask, dtype=np.int32) - 1
-        changes: dict[str, Any] = {"answers": self.answers[mask], "answer": number[self.answer[chosen]], "dropped": {}}
-        return self.replaced(index=self.index[chosen], weights=validate.take(self.weights, chosen), **changes)
+        return self._with(rows, np.flatnonzero(mask))
 
     def __iter__(self) -> Iterator[Any]:
         raise TypeError("Comparisons are not iterable; use .index for the rows")

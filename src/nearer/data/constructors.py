@@ -24,8 +24,6 @@ from nearer.data.validate import (
     take,
 )
 
-# Rows looked at in one go: temporary arrays stay at a few megabytes, however long the data.
-CHUNK = 1 << 18
 # What is given -> its name in messages and its numbers of columns; none: at least 3.
 _SHAPES = {
     "comparisons": ("comparisons", (3, 4)), "questions": ("questions", (3, 4)), "triplets": ("comparisons", (3,)),
@@ -50,7 +48,7 @@ def degenerate(rows: np.ndarray, kind: str) -> np.ndarray:
 
 
 def check_rows(values: Any, what: str, n_objects: int | None = None, on_degenerate: str = "raise") -> np.ndarray:
-    """Check rows (N, width) of object numbers: int32, C-contiguous; copied unless read-only."""
+    """Check rows (N, width) of object numbers: a copy, int32, C-contiguous, read-only."""
     if not isinstance(on_degenerate, str) or on_degenerate not in ("raise", "drop"):
         raise ValueError(f"on_degenerate: got {on_degenerate!r}, expected 'raise' or 'drop'")
     name, rows = _SHAPES[what][0], _as_matrix(values, *_SHAPES[what])
@@ -69,8 +67,7 @@ def check_rows(values: Any, what: str, n_objects: int | None = None, on_degenera
             f"{name}: the highest object number is {highest:,} in {counted(len(rows), 'row')}; a map would have a "
             "row for every number below it. Give n_objects= if that is meant; if the numbers are names, give a table"
         )
-    as_is = rows.dtype == np.int32 and rows.flags.c_contiguous and _is_constant(rows)
-    index = rows if as_is else np.array(rows, np.int32, order="C")
+    index = np.array(rows, np.int32, order="C")
     index.flags.writeable = False
     return index
 
@@ -93,11 +90,6 @@ def _as_matrix(values: Any, name: str, widths: tuple[int, ...]) -> np.ndarray:
         raise ValueError(f"{name}: got shape {rows.shape}, expected (N, {width})")
     # In the byte order of this machine: of others, NumPy 2.0 frees the number in `>= 2**31` once too often.
     return rows.astype(rows.dtype.newbyteorder("="), copy=False)
-
-
-def _is_constant(array: Any) -> bool:
-    """Whether nobody can write to an array; comparisons own their data, so any other is copied."""
-    return not isinstance(array, np.ndarray) or (not array.flags.writeable and _is_constant(array.base))
 
 
 def exchanged(index: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -7,21 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.answers import Answers
 from nearer.data.coded import check_coded
-from nearer.data.constructors import Parts, exchanged
-from nearer.data.validate import as_array, check_integer, check_objects
+from nearer.data.constructors import exchanged
+from nearer.data.validate import as_array, check_integer
 from nearer.machine import check_memory
 
 # Comparisons drawn in one go; the gathered points of a chunk stay in cache. Part of what a seed means: do not change.
 _DRAW = 1 << 16
+Made = tuple[np.ndarray, int, dict[str, int]]  # index, number of objects, reason -> rows left out
 Distance = Callable[[np.ndarray, np.ndarray], np.ndarray]  # from the ends i, j of pairs, each (n,), to (n,)
-
-
-def _made(index: np.ndarray, n_objects: int, labels: Any, dropped: dict[str, int] | None = None) -> Parts:
-    kind = "triplets" if index.shape[1] == 3 else "quadruplets"
-    labels = check_objects(n_objects, labels)[1]
-    return Parts(index, n_objects, Answers(kind, len(index)), labels=labels, dropped=dropped or {})
 
 
 def _empty(n_comparisons: Any, width: int) -> np.ndarray:
@@ -35,7 +29,7 @@ def _blocks(index: np.ndarray) -> Iterator[np.ndarray]:
     return (index[start : start + _DRAW] for start in range(0, len(index), _DRAW))
 
 
-def from_classes(y: Any, n_comparisons: Any, rng: np.random.Generator, labels: Any) -> Parts:
+def from_classes(y: Any, n_comparisons: Any, rng: np.random.Generator) -> Made:
     classes = check_coded(y, None, "classes", "class")
     if classes is None:
         raise ValueError("classes: got None, expected a class for each object")
@@ -57,7 +51,7 @@ def from_classes(y: Any, n_comparisons: Any, rng: np.random.Generator, labels: A
         far = rng.integers(n_objects - size[own])
         far += np.where(far >= start[own], size[own], 0)
         block[:] = members[np.stack([anchor, near, far], axis=1)]
-    return _made(index, n_objects, labels)
+    return index, n_objects, {}
 
 
 def _draw(n_objects: int, width: int, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -76,7 +70,7 @@ def _draw(n_objects: int, width: int, count: int, rng: np.random.Generator) -> n
     return rows
 
 
-def _sample(n_objects: int, n_comparisons: Any, kind: str, apart: Distance, rng: Any, labels: Any) -> Parts:
+def _sample(n_objects: int, n_comparisons: Any, kind: str, apart: Distance, rng: Any) -> Made:
     """Random comparisons without ties."""
     width = _width(kind)
     if n_objects < width:
@@ -92,7 +86,7 @@ def _sample(n_objects: int, n_comparisons: Any, kind: str, apart: Distance, rng:
         barren = 0 if len(found) else barren + len(rows)
         if barren >= 1000 + 10 * n_objects:
             raise ValueError(f"distances: {barren:,} random comparisons in a row are ties, nothing to compare")
-    return _made(index, n_objects, labels, {"ties": ties})
+    return index, n_objects, {"ties": ties}
 
 
 def _ordered(rows: np.ndarray, apart: Distance) -> np.ndarray:
@@ -122,7 +116,7 @@ def _refuse_cells(bad: np.ndarray, values: np.ndarray, name: str, why: str) -> N
         raise ValueError(f"{name}: entry ({row}, {column}) is {values[row, column]}: {why}")
 
 
-def from_distances(D: Any, n_comparisons: Any, kind: str, rng: np.random.Generator, labels: Any) -> Parts:
+def from_distances(D: Any, n_comparisons: Any, kind: str, rng: np.random.Generator) -> Made:
     distances = _as_matrix(D, "distances", square=True).astype(np.float64, copy=False)
     good = (distances >= 0) & (distances < np.inf)
     _refuse_cells(~good, distances, "distances", "a distance must be a finite number, 0 or more")
@@ -137,11 +131,11 @@ def from_distances(D: Any, n_comparisons: Any, kind: str, rng: np.random.Generat
         return distances[i, j]
 
     if n_comparisons is None:
-        return _all_comparisons(len(distances), kind, apart, labels)
-    return _sample(len(distances), n_comparisons, kind, apart, rng, labels)
+        return _all_comparisons(len(distances), kind, apart)
+    return _sample(len(distances), n_comparisons, kind, apart, rng)
 
 
-def _all_comparisons(n: int, kind: str, apart: Distance, labels: Any) -> Parts:
+def _all_comparisons(n: int, kind: str, apart: Distance) -> Made:
     width, pairs = _width(kind), np.stack(np.triu_indices(n, 1))
     total = n * (n - 1) * (n - 2) // 2 if width == 3 else pairs.shape[1] * (pairs.shape[1] - 1) // 2
     if total < 1:
@@ -157,10 +151,10 @@ def _all_comparisons(n: int, kind: str, apart: Distance, labels: Any) -> Parts:
         filled += len(rows)
     if not filled:
         raise ValueError("distances: all comparisons are ties, nothing to compare")
-    return _made(index[:filled], n, labels, {"ties": total - filled})
+    return index[:filled], n, {"ties": total - filled}
 
 
-def from_points(X: Any, n_comparisons: Any, kind: str, rng: np.random.Generator, labels: Any) -> Parts:
+def from_points(X: Any, n_comparisons: Any, kind: str, rng: np.random.Generator) -> Made:
     points = np.ascontiguousarray(_as_matrix(X, "points", square=False), dtype=np.float64)
     _refuse_cells(~(abs(points) < 1e150), points, "points", "a coordinate and its square must be finite")
 
@@ -168,10 +162,10 @@ def from_points(X: Any, n_comparisons: Any, kind: str, rng: np.random.Generator,
         between = points.take(i, axis=0) - points.take(j, axis=0)  # several times as fast as points[i] - points[j]
         return np.einsum("nd,nd->n", between, between)
 
-    return _sample(len(points), n_comparisons, kind, apart, rng, labels)
+    return _sample(len(points), n_comparisons, kind, apart, rng)
 
 
-def from_knn_graph(A: Any, n_comparisons: Any, rng: np.random.Generator, labels: Any) -> Parts:
+def from_knn_graph(A: Any, n_comparisons: Any, rng: np.random.Generator) -> Made:
     from scipy import sparse
 
     graph = sparse.csr_matrix(A if sparse.issparse(A) else _as_matrix(A, "graph", square=True), copy=True)
@@ -205,4 +199,4 @@ def from_knn_graph(A: Any, n_comparisons: Any, rng: np.random.Generator, labels:
         rank = number - (ends[edge] - (n - 1 - degree[anchor]))  # which of the non-neighbours
         skipped = np.searchsorted(key, anchor * (n + 1) + rank, side="right") - begin[anchor]
         block[:] = np.stack([anchor, column[edge], rank + skipped], axis=1)
-    return _made(index, n, labels, {"self-neighbours": int(loops.sum())})
+    return index, n, {"self-neighbours": int(loops.sum())}

@@ -53,11 +53,11 @@ def dropped_lines(dropped: Mapping[str, tuple[int, str]]) -> list[str]:
     return lines
 
 
-def closest(name: str, known: Sequence[str]) -> str | None:
-    """Return the word of `known` that `name` most likely meant, whatever their case, or None."""
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """The end of a message that suggests the known word closest to a name, whatever their case, if one is close."""
     words = {word.casefold(): word for word in reversed(known)}
     found = difflib.get_close_matches(name.casefold(), words, n=1, cutoff=0.7)
-    return words[found[0]] if found else None
+    return f"; did you mean {words[found[0]]!r}?" if found else ""
 
 
 def plain(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,8 +82,7 @@ def responses(comparisons: Comparisons) -> tuple[np.ndarray, np.ndarray]:
     """Number the question and the response of each answer that gave comparisons, two int (m,)."""
     first, answer = first_rows(comparisons)
     said = group(same_statement(comparisons.index), comparisons.n_objects)[1]
-    known = _fingerprints(answer, said, len(first))
-    return question_of_rows(comparisons)[first], np.unique(known, return_inverse=True)[1]
+    return question_of_rows(comparisons)[first], _number_sets(answer, said, len(first))
 
 
 def answers_naming(comparisons: Comparisons) -> np.ndarray:
@@ -127,16 +125,15 @@ def _shown(index: np.ndarray, answer: np.ndarray) -> np.ndarray:
         anchor = index[first, 0]
         same = np.flatnonzero(np.bincount(answer, weights=index[:, 0] != anchor[answer]) == 0)
         owner, member = np.append(owner, same), np.append(member, n_objects + anchor[same])
-    known = _fingerprints(owner, member, len(first))
-    return np.unique(known, return_inverse=True)[1][answer]
+    return _number_sets(owner, member, len(first))[answer]
 
 
-def _fingerprints(owner: np.ndarray, member: np.ndarray, n_sets: int) -> np.ndarray:
-    """Sum of 64-bit random numbers of the members of each set, which holds different sets apart."""
+def _number_sets(owner: np.ndarray, member: np.ndarray, n_sets: int) -> np.ndarray:
+    """Number sets by their members, int (n_sets,): sums of 64-bit random numbers tell different sets apart."""
     number = np.random.default_rng(0).integers(2**63, size=int(member.max()) + 1, dtype=np.uint64)
     known = np.zeros(n_sets, dtype=np.uint64)
     np.add.at(known, owner, number[member])
-    return known
+    return np.unique(known, return_inverse=True)[1]
 
 
 def units_of(comparisons: Comparisons, groups: Any, n_parts: int) -> Coded | None:
@@ -192,10 +189,8 @@ def fold_of_rows(n_rows: int, n_folds: Any, random_state: Any, groups: Coded | N
     # The largest group first, each into the fold with the fewest rows so far; equals in random order.
     sizes, order = np.bincount(groups.codes), rng.permutation(n_units)
     order = order[np.argsort(-sizes[order], kind="stable")]
-    heap = [(0, fold) for fold in range(n_folds)]
-    fold_of_group = np.empty(n_units, dtype=np.int32)
+    filled, fold_of_group = np.zeros(n_folds, dtype=np.int64), np.empty(n_units, dtype=np.int32)
     for number in order.tolist():
-        filled, target = heapq.heappop(heap)
-        fold_of_group[number] = target
-        heapq.heappush(heap, (filled + int(sizes[number]), target))
+        fold_of_group[number] = filled.argmin()
+        filled[fold_of_group[number]] += sizes[number]
     return fold_of_group[groups.codes]

@@ -12,6 +12,7 @@ import numpy as np
 from nearer.data.messages import first_of, shown
 
 INDEX_LIMIT = 2**31  # indices are stored as int32
+EXACT_BELOW = 2**53  # from here on, whole numbers share one float
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"  # a number as text
 
 
@@ -38,14 +39,9 @@ def is_whole(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 19 and (text == "0" or text[0] != "0")
 
 
-def exact_below(numbers: np.ndarray) -> float:
-    """Where whole numbers of a type of float begin to share one value: 2**53, 2**24 or 2**11 by its width."""
-    return 2.0 ** (np.finfo(numbers.dtype).nmant + 1) if numbers.dtype.kind == "f" else np.inf
-
-
 def not_whole(numbers: np.ndarray) -> np.ndarray:
-    """Which numbers are not whole, or too large for their type of float to tell them apart from others; NaN is."""
-    return ~((np.trunc(numbers) == numbers) & (np.abs(numbers) < exact_below(numbers)))
+    """Which numbers are not whole, or too large for a float to tell them apart from others; NaN is not whole."""
+    return ~((np.trunc(numbers) == numbers) & (np.abs(numbers) < EXACT_BELOW))
 
 
 def refuse_rows(bad: Any, values: np.ndarray, name: str, why: str, what: str = "bad rows") -> None:
@@ -167,12 +163,8 @@ def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
     array = array.astype(np.float64)  # a copy, whoever holds the memory
     bad = ~((array >= 0) & (array < np.inf))
     refuse_rows(bad, array, "weights", "a weight must be a finite number, 0 or more", "bad weights")
-    with np.errstate(over="ignore"):
-        total = array.sum()
-    if not total > 0:
+    if not array.any():
         raise ValueError("weights: all are 0, expected at least one above 0")
-    if not np.isfinite(total):
-        raise ValueError("weights: their sum is infinite")
     return frozen(array)
 
 

@@ -262,8 +262,8 @@ class Partition(Table):
     def head(self, n_rows: int) -> list[list[str]]:
         return []  # nothing is computed to show it
 
-    def read(self, positions: Sequence[int]) -> list[Any]:
-        data = self.data if isinstance(self.data, MemoryTable) else self.data.compute(scheduler="synchronous")
+    def read(self, positions: Sequence[int]) -> dict[int, Any]:
+        data: Table = self.data if isinstance(self.data, Table) else self.data.compute(scheduler="synchronous")
         return data.read(positions)
 
 
@@ -317,7 +317,6 @@ def _table_of_array(name: str, names: list[str], values: Any, y: Any = None, wei
 def _table_of_frame(name: str, names: list[str], frame: Any) -> MemoryTable:
     """The columns of a partition in the order of the dataframe, which Dask does not guarantee."""
     table = as_table(frame, name)
-    assert isinstance(table, MemoryTable)
     if sorted(table.names) != sorted(names):
         found = listed(table.names) or "none"
         raise FileFormatError(f"{name}: got the columns {found}, expected {listed(names)} as in the dataframe")

@@ -12,7 +12,7 @@ import numpy as np
 from nearer.data.comparisons import INDEX_COLUMNS
 from nearer.data.messages import FileFormatError, listed, shown
 from nearer.data.validate import check_objects
-from nearer.io.files import refuse_impossible_text
+from nearer.io.files import chosen_sheet, refuse_impossible_text
 from nearer.io.sandbox import read_in_child
 from nearer.machine import available_memory
 from nearer.tables.table import MemoryTable
@@ -60,8 +60,7 @@ def _open_arrays(path: str, form: str, arrays: Mapping[str, np.ndarray], sheet: 
     """Make a table of the arrays of the most common length; `x` of shape (n_rows, w) gives ``x_1`` to ``x_w``."""
     shapes = listed(f"{name!r} {array.shape}" for name, array in arrays.items()) or "none"
     if sheet is not None:
-        if sheet not in arrays:
-            raise FileFormatError(f"{path}: no array {sheet!r}; there are {shapes}")
+        sheet = chosen_sheet(path, sheet, list(arrays), "arrays")
         return open_matrix(f"{path}, array {sheet!r}", form, arrays[sheet])
     rest = dict(arrays)
     stored = rest.pop("labels") if "labels" in rest and rest["labels"].dtype.kind in "UT" else None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -20,10 +19,10 @@ from nearer.data.validate import check_objects
 from nearer.io.arrays import open_numpy
 from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.parquet import RowGroups, look_into, open_row_groups, parquet_files
-from nearer.io.read import as_layouts, dropped_by_all, nothing_left, warn_dropped
+from nearer.io.read import as_layouts, nothing_left, warn_dropped
 from nearer.tables.decode import Decoded, Dropped, Objects, decode, join_dropped, number_objects, unused_columns
 from nearer.tables.layout import OPTIONAL
-from nearer.tables.resolve import Plan, resolve
+from nearer.tables.resolve import Plan, positions_of, resolve
 from nearer.tables.table import MemoryTable, Table
 
 logger = logging.getLogger(__name__)
@@ -64,9 +63,8 @@ def plan_blocks(first: Table, layout: Any = None) -> list[Plan]:
 
 
 def count_block(table: Table, plans: Sequence[Plan]) -> Counts:
-    found = [decode(table, plan) for plan in plans]
-    rows_left_out = Counts(dropped=dropped_by_all(table, found, plans))
-    return reduce(Counts.join, map(_counts, found, plans), rows_left_out)
+    found, dropped = decode(table, plans, table.read(positions_of(plans)))
+    return reduce(Counts.join, map(_counts, found, plans), Counts(dropped=dropped))
 
 
 def _counts(found: Decoded, plan: Plan) -> Counts:
@@ -101,20 +99,17 @@ class BlockPlan:
     people: np.ndarray | None = None  # names of all who answered
 
     def comparisons(self, table: Table) -> Comparisons | None:
-        read = (decode(table, plan, self.objects.names) for plan in self.plans)
-        made = [Comparisons.from_parts(one.parts(self.objects)) for one in read]
+        found, _ = decode(table, self.plans, table.read(positions_of(self.plans)), self.objects.names)
+        made = [Comparisons.from_parts(one.parts(self.objects)) for one in found]
         made = [part.replaced(dropped={}) for part in made if n_counting(part)]
         if not made:
             return None
-        found, who = _in_one(made), None
+        block, who = _in_one(made), None
         if self.people is not None:
-            who = found.answers.participant or Coded.constant(UNKNOWN, len(found.answers))
+            who = block.answers.participant or Coded.constant(UNKNOWN, len(block.answers))
             if who.names.dtype.kind != self.people.dtype.kind:
                 who = Coded.joined([Coded(who.codes, who.names.astype(str).astype(object))])
-        return found.replaced(answers=replace(found.answers, participant=who))
-
-    def without_people(self) -> BlockPlan:
-        return replace(self, plans=tuple(plan.without(("participant",)) for plan in self.plans), people=None)
+        return block.replaced(answers=replace(block.answers, participant=who))
 
 
 def settle(
@@ -128,7 +123,7 @@ def settle(
     if len(total.people) and total.people.texts() != [UNKNOWN]:
         people = Coded.of(total.people).names
     warn_dropped(name, total.dropped)
-    if unused := unused_columns(first, plans[0]):
+    if unused := unused_columns(first, plans):
         logger.info("%s: not used: %s", name, listed(unused, 12))
     seen = np.sort(objects.numbers[objects.names.find(total.seen)])
     return BlockPlan(tuple(plans), objects, people), seen
@@ -141,7 +136,12 @@ def in_blocks(path: str | os.PathLike[str]) -> bool:
 
 
 def open_blocks(
-    path: str | os.PathLike[str], layout: Any = None, *, labels: Any = None, n_objects: int | None = None
+    path: str | os.PathLike[str],
+    layout: Any = None,
+    *,
+    labels: Any = None,
+    n_objects: int | None = None,
+    participants: bool = True,
 ) -> BlockReader:
     """Open comparisons for reading block by block.
 
@@ -153,6 +153,8 @@ def open_blocks(
         A .npy file, or Parquet: a file, a folder or a pattern.
     layout, labels, n_objects
         As in `nearer.read_comparisons`.
+    participants : bool
+        Whether to read who answered, which takes a part of the time of a pass.
     """
     name = os.fspath(path)
     refuse_irregular(name)
@@ -160,13 +162,18 @@ def open_blocks(
         raise FileFormatError(f"{name}: can be read in blocks only as .npy or Parquet; convert it first")
     layouts, labels = as_layouts(layout, name), check_objects(n_objects, labels)[1]
     if Path(name).suffix.lower() == ".npy":
-        array = _open_index(name)
-        rows = _NumpyRows(name, range(len(array.columns[0])))
-        return BlockReader(name, [rows], array, layouts or None, labels, n_objects)
-    files, left_out = parquet_files(name)
-    tables = open_row_groups(name, list(map(look_into, files)), left_out)
+        array = open_numpy(name)
+        if not array.is_index:
+            raise FileFormatError(f"{name}: got {array.form} of other numbers, expected integers (n, 3) or (n, 4)")
+        tables: Sequence[RowGroups | _NumpyRows] = [_NumpyRows(**vars(array))]
+    else:
+        files, left_out = parquet_files(name)
+        tables = open_row_groups(name, list(map(look_into, files)), left_out)
     first = next(table for table in tables if table.n_rows)
-    return BlockReader(name, tables, first, layouts or None, labels, n_objects)
+    plans = plan_blocks(first, layouts or None)
+    if not participants:
+        plans = [plan.without(("participant",)) for plan in plans]
+    return BlockReader(name, tables, first, plans, labels, n_objects)
 
 
 class BlockReader:
@@ -177,14 +184,19 @@ class BlockReader:
     """
 
     def __init__(
-        self, path: str, files: Sequence[RowGroups | _NumpyRows], first: Table, layout: Any, labels: Any, n_objects: Any
+        self,
+        path: str,
+        files: Sequence[RowGroups | _NumpyRows],
+        first: Table,
+        plans: Sequence[Plan],
+        labels: np.ndarray | None,
+        n_objects: int | None,
     ) -> None:
         self.path = path
         self._files = files
         self._states = {file.name: _state(file.name) for file in files}
         self._only: list[Comparisons] | None = None
-        plans = plan_blocks(first, layout)
-        self._positions = _positions(plans)
+        self._positions = positions_of(plans)
         self._whole = any("answer_number" in plan.at for plan in plans)  # row groups, which do not part answers
         total = reduce(Counts.join, (count_block(table, plans) for table in self._tables(_SCAN_ROWS)), Counts())
         self._plan, seen = settle(path, total, first, plans, labels, n_objects)
@@ -195,31 +207,18 @@ class BlockReader:
         self.n_objects, self.labels, self.dropped = objects.n_objects, objects.labels, total.dropped
         self.seen = np.zeros(self.n_objects, dtype=bool)
         self.seen[seen] = True
-        self.unused = unused_columns(first, plans[0])
-
-    def without_participants(self) -> BlockReader:
-        """The same, but who answered is not read, which takes a part of the time of a pass."""
-        bare = copy.copy(self)
-        bare._plan = self._plan.without_people()
-        bare._positions, bare.participants, bare._only = _positions(bare._plan.plans), None, None
-        return bare
-
-    def blocks(self, size: int = 1 << 18) -> Iterator[Comparisons]:
-        """Yield the comparisons in order with who gave them, about `size` at a time; no answer is cut in two."""
-        if size < 1:
-            raise ValueError(f"size: got {size}, expected at least 1")
-        return self._passed(size)
+        self.unused = unused_columns(first, plans)
 
     def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
         """Yield all comparisons once, in blocks of about `size` whose order is random; Parquet goes by row group."""
-        return self._passed(size, rng)
+        return self.blocks(size, rng)
 
-    def _passed(self, size: int, rng: np.random.Generator | None = None) -> Iterator[Comparisons]:
-        """Yield all comparisons in blocks; if there is but one block, it is kept for the next pass."""
+    def blocks(self, size: int = 1 << 18, rng: np.random.Generator | None = None) -> Iterator[Comparisons]:
+        """Yield the comparisons in order, about `size` at a time; no answer is cut in two."""
         if self.n_comparisons > size:
             yield from self._read(size, rng)
             return
-        if self._only is None:
+        if self._only is None:  # a single block is kept for the next pass
             self._only = list(self._read(size, rng))
         for file in self._states:
             self._refuse_changed(file)
@@ -264,10 +263,6 @@ def _in_one(parts: list[Comparisons]) -> Comparisons:
     return parts[0] if len(parts) == 1 else Comparisons.concat(parts)
 
 
-def _positions(plans: Iterable[Plan]) -> list[int]:
-    return list(dict.fromkeys(position for plan in plans for position in plan.positions))
-
-
 def _state(file: str) -> tuple[int, int, int]:
     try:
         status = os.stat(file)
@@ -277,27 +272,16 @@ def _state(file: str) -> tuple[int, int, int]:
 
 
 @dataclass
-class _NumpyRows:
+class _NumpyRows(MemoryTable):
     """Rows of a .npy array of integers, which stays on disk."""
-
-    name: str
-    rows: range
 
     @property
     def n_rows(self) -> int:
-        return len(self.rows)
+        return len(self.columns[0])
 
     def pieces(self, size: int, shuffled: bool) -> list[_NumpyRows]:
-        return [replace(self, rows=self.rows[start : start + size]) for start in range(0, len(self.rows), size)]
+        starts = range(0, self.n_rows, size)
+        return [replace(self, columns=[cells[at : at + size] for cells in self.columns], first_row=at) for at in starts]
 
     def batches(self, size: int, positions: Sequence[int]) -> Iterator[Table]:
-        table, rows = _open_index(self.name), slice(self.rows.start, self.rows.stop)
-        columns = [np.ascontiguousarray(column[rows]) for column in table.columns]
-        yield replace(table, columns=columns, first_row=self.rows.start)
-
-
-def _open_index(path: str) -> MemoryTable:
-    table = open_numpy(path)
-    if not table.is_index:
-        raise FileFormatError(f"{path}: got {table.form} of other numbers, expected integers (n, 3) or (n, 4)")
-    return table
+        yield self

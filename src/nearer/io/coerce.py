@@ -16,7 +16,6 @@ from nearer.io.frames import as_table, is_table, refuse_other_order
 from nearer.io.read import ReadResult, read_comparisons, read_table, warn_dropped
 from nearer.tables.layout import Layout
 from nearer.tables.resolve import resolve
-from nearer.tables.table import MemoryTable
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +64,6 @@ def _read(X: Any, y: Any, sample_weight: Any, n_objects: int | None) -> Comparis
 
 def _read_beside(X: Any, y: Any, sample_weight: Any, n_objects: int | None) -> ReadResult:
     table, layout = as_table(X), Layout()
-    assert isinstance(table, MemoryTable)
     names, columns = list(table.names), list(table.columns)
     if y is not None:
         refuse_other_order(X, y, "y")
@@ -83,7 +81,7 @@ def _read_beside(X: Any, y: Any, sample_weight: Any, n_objects: int | None) -> R
         weights = check_weights(sample_weight, None)
         at = resolve(table, layout).at.get("weight") if y is None else None
         if at is not None:
-            weights = weights * column_of(table.read([at])[0]).as_numbers()[0]
+            weights = weights * column_of(table.read([at])[at]).as_numbers()[0]
         names, columns = [*names, "sample_weight"], [*columns, weights]
         layout = layout.updated(Layout(weight=len(names)))
     return read_table(replace(table, names=names, columns=columns), (layout,), n_objects=n_objects)

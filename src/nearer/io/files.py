@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
-import re
 import secrets
-import shutil
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -78,25 +74,9 @@ def check_ending(path: str | os.PathLike[str], endings: Sequence[str]) -> str:
     return ending
 
 
-_PART = re.compile(r"\..*\.[0-9a-f]{12}\.part")
-_ABANDONED = 7 * 24 * 3600  # seconds after which nobody writes a file any more
-
-
 def part_name(path: Path) -> str:
     """A unique hidden name for what will become `path`."""
     return f".{path.name[:40]}.{secrets.token_hex(6)}.part"
-
-
-@functools.lru_cache(maxsize=64)
-def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes left half-written in a folder some time ago; once per process."""
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if _PART.fullmatch(entry.name) and entry.stat().st_mtime < time.time() - _ABANDONED:
-                if entry.is_dir(follow_symlinks=False):
-                    shutil.rmtree(entry.path, ignore_errors=True)
-                else:
-                    os.unlink(entry.path)
 
 
 @contextlib.contextmanager
@@ -106,11 +86,8 @@ def atomic_write(path: str | os.PathLike[str], force: bool = False, *, mode: str
     An existing file is refused unless `force` says to replace it. Text ("w") is UTF-8; a binary file ("wb") can be
     read as well.
     """
-    if mode not in ("wb", "w"):
-        raise ValueError(f"mode must be 'wb' or 'w', got {mode!r}")
     path = Path(path)
     refuse_unwritable(path, force)
-    remove_leftovers(path.parent)
     temporary = path.with_name(part_name(path))
     options = {"mode": "x+b"} if mode == "wb" else {"mode": "x", "encoding": "utf-8", "newline": ""}
     try:

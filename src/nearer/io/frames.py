@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from nearer.data.messages import FileFormatError, shown
-from nearer.tables.table import MemoryTable, Table
+from nearer.tables.table import MemoryTable
 
 
 def is_table(X: Any) -> bool:
@@ -26,10 +26,8 @@ def is_table(X: Any) -> bool:
     return isinstance(X[0], (list, tuple, np.ndarray)) and np.ndim(X[0]) > 0 and any(isinstance(c, str) for c in X[0])
 
 
-def as_table(X: Any, name: str = "table") -> Table:
+def as_table(X: Any, name: str = "table") -> MemoryTable:
     """A table from a frame, an Arrow table, a mapping of columns, a structured array, or rows; messages use `name`."""
-    if isinstance(X, Table):
-        return X
     found, columns = _named_columns(X, name)
     # Columns called by the numbers 0, 1, 2, ..., as pandas does, have no names.
     names = [""] * len(columns) if list(found) == list(range(len(columns))) else list(map(str, found))

@@ -12,7 +12,7 @@ import numpy as np
 from nearer.data.coded import column_of
 from nearer.data.messages import FileFormatError, counted, listed, shown
 from nearer.io.read import open_table
-from nearer.io.text import TextTable, unguard
+from nearer.io.text import TextTable
 from nearer.tables.decode import columns_of
 from nearer.tables.table import Table
 
@@ -25,7 +25,6 @@ NUMBERS, WORDS, LIST = "label, x1, x2", "label, group", "label"  # what a table 
 class Cells:
     """The cells of a small table as text."""
 
-    name: str
     rows: list[list[str]]  # the first holds the names of the columns
     table: Table
     at: list[int]  # where each row is in `table`; -1 for the names
@@ -35,13 +34,12 @@ class Cells:
         return self.table.place(self.at[row]) if row else header
 
     def refusal(self, why: str, row: int = 0, column: str | None = None) -> FileFormatError:
-        return FileFormatError(f"{self.name}, {self.place(row)}{f', column {column!r}' if column else ''}: {why}")
+        return FileFormatError(f"{self.table.name}, {self.place(row)}{f', column {column!r}' if column else ''}: {why}")
 
     def labels_of(self, cells: Sequence[str], rows: Sequence[int]) -> np.ndarray:
         """Names of objects, each once, from cells that are in some rows."""
         seen: dict[str, int] = {}
-        for row, cell in zip(rows, cells):
-            label = unguard(cell)
+        for row, label in zip(rows, cells):
             if not label.strip():
                 raise self.refusal("got no name for an object, expected one", row)
             if label in seen:
@@ -80,11 +78,12 @@ class ObjectTable(Cells):
 
     def words(self, column: str | None = None, hint: str = "", empty: bool = False) -> tuple[list[str], str]:
         """One word for each object, and its column, `column` or the one of groups; with `empty`, "" for a blank."""
-        found = (
-            _called(list(self.values), _GROUP) if column is None else [name for name in self.values if name == column]
-        )
+        found = [name for name in self.values if name == column]
+        wanted = repr(column)
+        if column is None:
+            found = _called(list(self.values), _GROUP)
+            wanted = f"one called group (or class, or category){hint}"
         if len(found) != 1:
-            wanted = f"one called group (or class, or category){hint}" if column is None else repr(column)
             got = listed(map(repr, self.values)) or "no other column"
             raise self.refusal(f"got {got} besides the names of the objects, expected {wanted}")
         words = [row[self.values[found[0]]].strip() for row in self.rows[1:]]
@@ -99,7 +98,7 @@ class ObjectTable(Cells):
         parts = [f"{counted(len(self.labels), 'object')}, {named}"]
         parts += [f"values in {listed(map(repr, used))}"] if used else []
         parts += [f"not used: {listed(map(repr, spare))}"] if spare else []
-        return f"{Path(self.name).name}: {'; '.join(parts)}"
+        return f"{Path(self.table.name).name}: {'; '.join(parts)}"
 
 
 def _called(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
@@ -111,13 +110,12 @@ def read_cells(path: str | os.PathLike[str]) -> Cells:
     """Read a small table with names of columns, in any format; empty rows are skipped."""
     table = open_table(os.fspath(path))
     every = range(len(table.names))
-    cells = table.as_written(every) if isinstance(table, TextTable) else table.read(every)
-    spelled = [column.spelled() for column in columns_of(table, every, cells)]
+    spelled = [column.spelled() for column in columns_of(table, table.read(every)).values()]
     texts = [np.array([*column.texts(), ""], dtype=object)[column.cells].tolist() for column in spelled]
     filled = [(at, list(row)) for at, row in enumerate(zip(*texts)) if any(map(str.strip, row))]
     if not filled:
         raise FileFormatError(f"{table.name}: has no rows below the names of its columns")
-    return Cells(table.name, [list(table.names), *(row for _, row in filled)], table, [-1, *(at for at, _ in filled)])
+    return Cells([list(table.names), *(row for _, row in filled)], table, [-1, *(at for at, _ in filled)])
 
 
 def read_objects(path: str | os.PathLike[str], holds: str = NUMBERS, column: str | None = None) -> ObjectTable:
@@ -136,7 +134,7 @@ def read_objects(path: str | os.PathLike[str], holds: str = NUMBERS, column: str
     values = {title: at for title, at in filled.items() if at != names_at}
     found = list(map(str, range(len(columns[0])))) if names_at is None else columns[names_at]
     labels = cells.labels_of(found, range(1, len(cells.rows)))
-    return ObjectTable(cells.name, cells.rows, cells.table, cells.at, names_at, values, labels)
+    return ObjectTable(cells.rows, cells.table, cells.at, names_at, values, labels)
 
 
 def rows_on_map(name: str, names: np.ndarray, on_map: np.ndarray) -> np.ndarray:

@@ -48,11 +48,11 @@ class RowGroups(Table):
     def place(self, row: int) -> str:
         return f"row {self.first_row + row + 1}"
 
-    def read(self, positions: Sequence[int], use_threads: bool = False) -> list[Any]:
+    def read(self, positions: Sequence[int], use_threads: bool = False) -> dict[int, Any]:
         names = [self.names[position] for position in positions]
         with _open_file(self.name, self.texts) as file:
             data = file.read_row_groups(list(self.row_groups), columns=names, use_threads=use_threads)
-            return [data.column(name) for name in names]
+            return {position: data.column(name) for position, name in zip(positions, names)}
 
     def head(self, n_rows: int) -> list[list[str]]:
         tables = self.batches(n_rows, range(len(self.names)))
@@ -72,9 +72,9 @@ class RowGroups(Table):
 class ParquetTable(Table):
     files: list[RowGroups] = field(default_factory=list)
 
-    def read(self, positions: Sequence[int]) -> list[Any]:
+    def read(self, positions: Sequence[int]) -> dict[int, Any]:
         parts = [file.read(positions, use_threads=True) for file in self.files]
-        return [self._column(position, column) for position, column in zip(positions, zip(*parts))]
+        return {position: self._column(position, [part[position] for part in parts]) for position in positions}
 
     def _column(self, position: int, parts: Sequence[Any]) -> Any:
         """Put the parts of a column together; one without a cell has no say about its type, text is never a number."""

@@ -19,19 +19,19 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data import Comparisons
+from nearer.data import Comparisons, FileFormatError
 from nearer.data.coded import names_in
 from nearer.data.comparisons import INDEX_COLUMNS
-from nearer.data.messages import FileFormatError, answer_sentence, closest, counted, dropped_lines, listed, shown_cell
+from nearer.data.messages import answer_sentence, counted, did_you_mean, dropped_lines, listed, shown_cell
 from nearer.data.validate import check_objects, check_weights
 from nearer.io.arrays import open_matrix
 from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.frames import as_table, is_table
 from nearer.io.text import COMPRESSED, open_bytes
 from nearer.registry import FORMATS
-from nearer.tables.decode import Decoded, Dropped, decode, join_dropped, number_objects, unused_columns
+from nearer.tables.decode import Dropped, decode, join_dropped, number_objects, unused_columns
 from nearer.tables.layout import Layout, load_layouts
-from nearer.tables.resolve import Plan, resolve
+from nearer.tables.resolve import positions_of, resolve
 from nearer.tables.table import Table
 from nearer.warning_types import InputWarning
 
@@ -231,8 +231,8 @@ def find_format(name: str, format: str | None = None) -> str:
             raise FileFormatError(f"{name}: is a directory or a pattern; only Parquet supports these")
         return "parquet"
     if not path.exists():
-        near = closest(path.name, [file.name for file in path.parent.iterdir()]) if path.parent.is_dir() else None
-        raise FileFormatError(f"{name}: no such file" + (f"; did you mean {near!r}?" if near else ""))
+        there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise FileFormatError(f"{name}: no such file{did_you_mean(path.name, there)}")
     if not path.is_file():
         refuse_irregular(path)
     with open_bytes(name) as file:
@@ -268,8 +268,7 @@ def read_table(
     table: Table, layouts: Sequence[Layout] = (), labels: Any = None, n_objects: int | None = None, name: str = ""
 ) -> ReadResult:
     plans = [resolve(table, layout) for layout in layouts or (None,)]
-    found = [decode(table, plan) for plan in plans]
-    dropped = dropped_by_all(table, found, plans)
+    found, dropped = decode(table, plans, table.read(positions_of(plans)))
     names = [one.names for one in found if len(one.names)]
     if not names:
         raise FileFormatError(f"{table.name}: {nothing_left(dropped)}")
@@ -286,8 +285,7 @@ def read_table(
         raise FileFormatError(f"{table.name}: {why}")
     if comparisons.weights is not None:
         comparisons = comparisons.replaced(weights=check_weights(comparisons.weights, None))
-    common = set.intersection(*({*plan.unused} for plan in plans))
-    unused = unused_columns(table, replace(plans[0], unused=tuple(sorted(common))))
+    unused = unused_columns(table, plans)
     titles = {role: table.names[at] or f"column {at + 1}" for plan in plans for role, at in plan.at.items()}
     counts = {reason: count for reason, (count, _) in dropped.items()}
     result = ReadResult(
@@ -296,20 +294,6 @@ def read_table(
         found[0].n_rows, dropped, tuple(unused), (*table.notes, *(note for one in found for note in one.notes)),
     )  # fmt: skip
     return replace(result, understood=_understood(result, name or Path(table.name).name))
-
-
-def dropped_by_all(table: Table, found: Sequence[Decoded], plans: Sequence[Plan]) -> Dropped:
-    """Rows that are left out; several layouts must not select the same row, and rows that none selects count once."""
-    if len(found) == 1:
-        return found[0].dropped
-    where, n_rows = "not selected (where)", found[0].n_rows
-    left = n_rows - sum(n_rows - one.dropped.get(where, (0, ""))[0] for one in found)
-    if left < 0 or not all(plan.where for plan in plans):
-        raise FileFormatError(f"{table.name}: the layouts select a row twice; give each a `where` of its own")
-    total: Dropped = {}
-    for one in found:
-        total = join_dropped(total, {reason: rows for reason, rows in one.dropped.items() if reason != where})
-    return total | ({where: (left, "one of them")} if left else {})
 
 
 def nothing_left(dropped: Dropped, n_checks: int = 0, n_comparisons: int = 0) -> str:

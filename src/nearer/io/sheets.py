@@ -22,4 +22,4 @@ def open_spreadsheet(path: str, *, sheet: str | None = None, header_row: int = 1
     names = ["" if cell is None else str(cell).strip() for cell in rows[start - 1]] if start else [""] * len(rows[0])
     form = f"spreadsheet, sheet {sheet!r}"
     columns = list(zip(*rows[start:]))
-    return MemoryTable(path, form, names, names_are_cells=start > 0, columns=columns, above=above + start)
+    return MemoryTable(path, form, names, columns=columns, above=above + start)

@@ -31,7 +31,7 @@ WHITESPACE = "whitespace"  # runs of blanks
 _CALLED = {name: mark for mark, name in DELIMITERS.items()} | {"pipe": "|", "\\t": "\t", "space": " "}
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 _BOMS = {  # that of UTF-32 starts as that of UTF-16 does
-    codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
 }  # fmt: skip
 _QUOTED_OR_BLANKS = re.compile(r'(?<![^ \t\r\n])"(?:[^"\r\n]|"")*"(?![^ \t\r\n])|[ \t]+')
@@ -106,8 +106,8 @@ def decode_head(path: str, head: bytes, whole: bool, encoding: str | None) -> tu
             )
     try:
         "".encode(encoding)  # refuses codecs that are not for text, such as hex
-        if codecs.lookup(encoding).name == "utf-8" and head.startswith(codecs.BOM_UTF8):
-            encoding = "utf-8-sig"
+        if codecs.lookup(encoding).name == "utf-8":
+            encoding = "utf-8-sig"  # with or without a byte order mark
     except (LookupError, ValueError):
         raise ValueError(f"encoding: got {encoding!r}, expected a name such as 'utf-8' or 'latin-1'") from None
     try:
@@ -130,7 +130,8 @@ def decoded_lines(path: str, encoding: str) -> Iterator[tuple[int, str]]:
 
 def _undecodable(path: str, encoding: str, byte: int, line: int) -> FileFormatError:
     hint = "give the option `encoding`, such as cp1252 (Western Europe), cp1251 or shift_jis"
-    return FileFormatError(f"{path}, line {line}: byte 0x{byte:02x} is not {encoding.upper()} text; {hint}")
+    name = encoding.removesuffix("-sig").upper()
+    return FileFormatError(f"{path}, line {line}: byte 0x{byte:02x} is not {name} text; {hint}")
 
 
 def open_text(
@@ -168,8 +169,7 @@ def open_text(
         notes.append("each row has one cell more than the header: the first, as in a table of R")
     skip = last if header_row else first - 1
     return TextTable(
-        path, form, names, notes=notes, names_are_cells=header_row > 0, encoding=encoding, delimiter=delimiter,
-        skip=skip, rows=data,
+        path, form, names, notes=notes, encoding=encoding, delimiter=delimiter, skip=skip, rows=data
     )  # fmt: skip
 
 
@@ -205,8 +205,7 @@ def open_bytes(path: str) -> Iterator[IO[bytes]]:
 # Large enough that few dictionaries have to be merged; smaller where text is coded afterwards, to use all cores.
 _BLOCK_BYTES, _HELD_BLOCK = 16 << 20, 4 << 20
 _SCAN_BYTES = 256 << 10
-_MOST_THREADS = 8  # that look up texts
-_MANY = 1 << 19  # rows
+_MOST_THREADS = 8  # that encode texts
 _HELD_BYTES = 256 << 20  # of texts that are coded after they were read, which is faster
 
 
@@ -216,21 +215,8 @@ def _coded(columns: Sequence[Any]) -> list[Any]:
     def encoded(column: Any) -> Any:
         return column.dictionary_encode().unify_dictionaries().combine_chunks()
 
-    starts = range(0, len(columns[0]), _MANY)
-    if len(starts) < 2 or pa.types.is_dictionary(columns[0].type):
-        return list(map(encoded, columns))
-    # Looking texts up among those of the first rows is faster, if these are all.
     with ThreadPoolExecutor(min(_MOST_THREADS, pa.cpu_count())) as pool:
-        texts = list(pool.map(lambda column: pc.unique(column.slice(0, _MANY // 4)), columns))
-        tasks = [(column.slice(start, _MANY), known) for column, known in zip(columns, texts) for start in starts]
-        looked_up = pool.map(lambda task: pc.index_in(task[0], value_set=task[1]).chunks, tasks)
-        codes = [pa.chunked_array(itertools.chain(*itertools.islice(looked_up, len(starts)))) for _ in columns]
-    coded = (pa.DictionaryArray.from_arrays(found.combine_chunks(), known) for known, found in zip(texts, codes))
-    return [encoded(column) if made.null_count else made for column, made in zip(columns, coded)]
-
-
-def _with_texts(column: Any, texts: Any) -> Any:
-    return pa.DictionaryArray.from_arrays(column.indices, texts, safe=False)
+        return list(pool.map(encoded, columns))
 
 
 def _may_hold(texts: Any, letter: str) -> bool:
@@ -247,11 +233,7 @@ class TextTable(Table):
     skip: int = 0  # lines before the first row of data
     rows: list[list[str]] = field(default_factory=list)  # the first rows of data
 
-    def read(self, positions: Sequence[int]) -> list[Any]:
-        return self._unguarded(self.as_written(positions))
-
-    def as_written(self, positions: Sequence[int]) -> list[Any]:
-        """Read columns with the apostrophes that guard cells from a spreadsheet."""
+    def read(self, positions: Sequence[int]) -> dict[int, Any]:
         held = self._is_plain and os.path.getsize(self.name) <= _HELD_BYTES
         names = [f"c{position}" for position in range(len(self.names))]
         wanted = list(dict.fromkeys(names[position] for position in positions)) or names[:1]
@@ -278,28 +260,24 @@ class TextTable(Table):
                 column.dictionary.validate(full=True)  # that text is UTF-8
         except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             raise self._diagnose(error) from error
-        return [self._trimmed(read[names[position]], position) for position in positions]
+        return {position: self._cleaned(read[names[position]], position) for position in positions}
 
-    def _unguarded(self, columns: list[Any]) -> list[Any]:
-        """Take off the apostrophes of `guard`, if all cells that need one have one."""
-        if not any(_may_hold(column.dictionary, "'") for column in columns):
-            return columns
-        texts = [column.dictionary.to_pylist() for column in columns]
-        if any(text[:1] in {*_RISKY} for cells in texts for text in cells):
-            return columns
-        return [_with_texts(column, pa.array(map(unguard, cells))) for column, cells in zip(columns, texts)]
-
-    def _trimmed(self, column: Any, position: int) -> Any:
-        """Take off the blanks that begin every cell of a column."""
-        if not _may_hold(column.dictionary, " "):
-            return column
-        quoted = pc.match_substring_regex(column.dictionary, '^ +"')
-        if pc.any(quoted).as_py():
-            why = "got a blank before a quotation mark, expected none: the cell would keep its marks"
-            raise self.refusal(why, position, pc.index(quoted.take(column.indices), True).as_py())
-        if not pc.all(pc.starts_with(column.dictionary, " ")).as_py():
-            return column
-        return _with_texts(column, pc.utf8_ltrim(column.dictionary, characters=" "))
+    def _cleaned(self, column: Any, position: int) -> Any:
+        """Take off blanks, if every cell begins with some, and the apostrophes of `guard`, if no cell lacks one."""
+        texts = column.dictionary
+        if _may_hold(texts, " "):
+            quoted = pc.match_substring_regex(texts, '^ +"')
+            if pc.any(quoted).as_py():
+                where = f"{self.place(pc.index(quoted.take(column.indices), True).as_py())}, {self.title(position)}"
+                why = "got a blank before a quotation mark, expected none: the cell would keep its marks"
+                raise FileFormatError(f"{self.name}, {where}: {why}")
+            if pc.all(pc.starts_with(texts, " ")).as_py():
+                texts = pc.utf8_ltrim(texts, characters=" ")
+        if _may_hold(texts, "'"):
+            cells = texts.to_pylist()
+            if not any(cell[:1] in {*_RISKY} for cell in cells):
+                texts = pa.array(map(unguard, cells))
+        return pa.DictionaryArray.from_arrays(column.indices, texts, safe=False)
 
     def head(self, n_rows: int) -> list[list[str]]:
         width = len(self.names)  # a row of another width is refused when it is read

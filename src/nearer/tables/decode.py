@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from nearer.data.answers import DETAILS
 from nearer.data.coded import UNKNOWN, Coded, Column, column_of, distinct, names_in
 from nearer.data.constructors import Asked, Parts, assemble
 from nearer.data.messages import FileFormatError, counted, first_of, listed, plain, shown, shown_cell
-from nearer.data.validate import INDEX_LIMIT, exact_below, is_number_text, is_whole, not_whole
+from nearer.data.validate import EXACT_BELOW, INDEX_LIMIT, is_number_text, is_whole, not_whole
 from nearer.tables.layout import BLANK, NONE, OPTIONAL, SKIP, Layout
 from nearer.tables.refusal import Refusal
 from nearer.tables.resolve import Plan
@@ -20,11 +21,24 @@ from nearer.tables.table import Table
 
 Dropped = dict[str, tuple[int, str]]  # reason -> rows left out, and where the first is
 _SHOWN_CODES = 6
+_SAMPLE, _FEW_VALUES = 200, 4  # rows whose unused columns are looked at, and how many values are listed
 SIDES = (("first", "left", "a", "1"), ("second", "right", "b", "2"), ("third", "c", "3"))
-_NUMERIC = ("weight", "votes_a", "votes_b", "seconds", "milliseconds")
+# Columns of numbers -> what they become, and what an empty cell means; None: it must be filled.
+_NUMBERS: dict[str, tuple[str, float | None]] = {
+    "weight": ("weights", None), "votes_a": ("votes_a", 0.0), "votes_b": ("votes_b", 0.0),
+    "seconds": ("seconds", np.nan), "milliseconds": ("seconds", np.nan), "order": ("order", -1),
+    "answer_number": ("number", None), "votes": ("votes", None),
+}  # fmt: skip
 _SIDES = {word: place for place, names in enumerate(SIDES) for word in names}
 _SIDES |= {f"option{number}": number - 1 for number in range(1, 128)}
 _TRUTH = dict.fromkeys(("yes", "y", "true", "1", "1.0"), 1) | dict.fromkeys(("no", "n", "false", "0", "0.0"), 0)
+_YES_OR_NO = (_TRUTH, "yes or no, true or false, 1 or 0")
+# Columns of words -> what these mean, and what is expected.
+_WORDS = {
+    "side": (_SIDES, "left, right, first, second, third, 1, 2 or 3"),
+    "catch": _YES_OR_NO, "correct": _YES_OR_NO, "ordered": _YES_OR_NO,
+}  # fmt: skip
+_ABOUT = (*DETAILS, "participant", "kind", "votes")  # fields of `Answers`
 
 
 @dataclass(frozen=True)
@@ -33,14 +47,6 @@ class Objects:
     numbers: np.ndarray  # the object of each name, int32 (len(names),)
     labels: np.ndarray | None  # (n_objects,); None: objects are called 0, 1, ..., n_objects - 1
     n_objects: int
-
-    @cached_property
-    def _in_order(self) -> bool:
-        return np.array_equal(self.numbers, np.arange(len(self.numbers)))
-
-    def numbered(self, index: np.ndarray) -> np.ndarray:
-        """Objects of codes of names, -1 staying -1."""
-        return index if self._in_order else np.append(self.numbers, np.int32(-1))[index]
 
 
 @dataclass
@@ -57,10 +63,10 @@ class Decoded:
         """The comparisons, of objects or of names."""
         if objects is None:
             return assemble(replace(self.asked, n_objects=len(self.names)))
-        rows = self.asked.rows
+        numbers = objects.numbers
         if self.names is not objects.names:
-            rows = np.append(objects.names.find(self.names), np.int32(-1))[rows]
-        rows = objects.numbered(rows)
+            numbers = numbers[objects.names.find(self.names)]
+        rows = np.append(numbers, np.int32(-1))[self.asked.rows]  # -1 is no object
         return assemble(replace(self.asked, rows=rows, n_objects=objects.n_objects, labels=objects.labels))
 
 
@@ -72,64 +78,77 @@ def join_dropped(one: Dropped, other: Dropped) -> Dropped:
     return total
 
 
-def columns_of(table: Table, positions: Sequence[int], cells: Sequence[Any]) -> list[Column]:
-    """Columns of the cells of a table at some positions; `FileFormatError` for what is neither text nor numbers."""
-    found = []
-    for position, some in zip(positions, cells):
+def columns_of(table: Table, cells: Mapping[int, Any]) -> dict[int, Column]:
+    """Columns by position, from the cells that a table gives; `FileFormatError` for neither text nor numbers."""
+    found = {}
+    for position, some in cells.items():
         try:
-            found.append(column_of(some))
+            found[position] = column_of(some)
         except (TypeError, ValueError, NotImplementedError) as error:
             raise FileFormatError(f"{table.name}: {table.title(position)}: {str(error).splitlines()[0]}") from error
-    if len({len(column) for column in found}) > 1:
-        sizes = ", ".join(f"{table.title(spot)} {len(column):,}" for spot, column in zip(positions, found))
+    if len({len(column) for column in found.values()}) > 1:
+        sizes = ", ".join(f"{table.title(position)} {len(column):,}" for position, column in found.items())
         raise FileFormatError(f"{table.name}: the columns differ in length: {sizes}")
     return found
 
 
-def decode(table: Table, plan: Plan, known: Column | None = None) -> Decoded:
-    """Turn a table, or one block of it, into questions about the names that occur, which are `known` for a block."""
-    rows, form = _Rows(table, plan), plan.form
+def decode(
+    table: Table, plans: Sequence[Plan], cells: Mapping[int, Any], known: Column | None = None
+) -> tuple[list[Decoded], Dropped]:
+    """Turn the cells of a table, or of a block whose names are `known`, into the questions of each plan.
+
+    Gives also the rows that are left out: plans must not select the same row, and rows that none selects count once.
+    """
+    columns = columns_of(table, cells)
+    found = [_decoded(table, plan, columns, known) for plan in plans]
+    if len(found) == 1:
+        return found, found[0].dropped
+    where, n_rows = "not selected (where)", found[0].n_rows
+    left = n_rows - sum(n_rows - one.dropped.pop(where, (0, ""))[0] for one in found)
+    if left < 0 or not all(plan.where for plan in plans):
+        raise FileFormatError(f"{table.name}: the layouts select a row twice; give each a `where` of its own")
+    total = reduce(join_dropped, (one.dropped for one in found))
+    return found, total | ({where: (left, "one of them")} if left else {})
+
+
+def _decoded(table: Table, plan: Plan, read: Mapping[int, Column], known: Column | None) -> Decoded:
+    rows, form = _Rows(table, plan, read), plan.form
     rows.select()
     rows.leave_out_empty()
     rows.read_details()
     names = rows.code_objects(known)
     n_coded = len(rows)
     rows.read_choice(names)
-    if form.kind == "rankings":
-        rows.read_ranks()
-    for role in (*(form.said if form.kind == "votes" else ()), "weight"):
-        if role in rows.columns:
-            rows.read_numbers(role)
-    if "answer_number" in rows.columns:
-        rows.read_own()
+    rows.read_n_chosen()
     if known is None and len(rows) < n_coded:
         names = rows.drop_unused(names)
     rows.check_second_coding()
-    held, index = rows.held, rows.held.pop("index")
+    found = rows.found
+    about = {name: found.pop(name) for name in _ABOUT if name in found}
     if form.kind == "votes":
-        held["votes"] = np.stack([held.pop(role) for role in form.said], axis=1)
-    return Decoded(Asked(form.asked, index, rows.details, **held), names, rows.n_rows, rows.dropped, rows.notes)
+        found["votes"] = np.stack([found.pop(role) for role in form.said], axis=1)
+    return Decoded(Asked(form.asked, known=about, **found), names, rows.n_rows, rows.dropped, rows.notes)
 
 
 class _Rows:
-    def __init__(self, table: Table, plan: Plan) -> None:
+    """The rows that are left, and what was read of them."""
+
+    def __init__(self, table: Table, plan: Plan, read: Mapping[int, Column]) -> None:
         self.table, self.plan, self.layout, self.form = table, plan, plan.layout, plan.form
-        read = dict(zip(plan.positions, columns_of(table, plan.positions, table.read(plan.positions))))
         self.columns: dict[Any, Column] = {role: read[at].without(plan.layout.missing) for role, at in plan.at.items()}
         self.columns |= {("also", role): read[position] for role, position in plan.also.items()}
         self.columns |= {("where", position): read[position] for position in plan.where}
         self.n_rows = len(next(iter(read.values())).cells)
-        self.origin: np.ndarray | None = None  # the row of the table that each row comes from; None: all are there
-        self.held: dict[str, Any] = {}  # what was read of the rows that are left
-        self.details: dict[str, Any] = {}  # fields of `Answers`
+        self.origin = np.arange(self.n_rows)  # the row of the table that each row comes from
+        self.found: dict[str, Any] = {}  # fields of `Asked` and of `Answers`
         self.dropped: Dropped = {}
         self.notes: list[str] = []
 
     def __len__(self) -> int:
-        return self.n_rows if self.origin is None else len(self.origin)
+        return len(self.origin)
 
     def place(self, row: int) -> str:
-        return self.table.place(int(row if self.origin is None else self.origin[row]))
+        return self.table.place(int(self.origin[row]))
 
     def refusal(self, why: str, role: str, row: int, remedy: Layout) -> Refusal:
         where = f"{self.place(row)}, {self.table.title(self.plan.at[role])}"
@@ -142,9 +161,8 @@ class _Rows:
         self.dropped = join_dropped(self.dropped, {reason: (int(np.count_nonzero(mask)), place)})
         keep = ~mask
         self.columns = {key: column.take(keep) for key, column in self.columns.items()}
-        for found in (self.held, self.details):
-            found.update({name: values[keep] for name, values in found.items()})
-        self.origin = np.flatnonzero(keep) if self.origin is None else self.origin[keep]
+        self.found = {name: values[keep] for name, values in self.found.items()}
+        self.origin = self.origin[keep]
 
     def bad(self, mask: np.ndarray, role: str, reason: str, why: str) -> None:
         """Refuse rows that cannot be read, with the first of them, or drop them as declared."""
@@ -157,7 +175,7 @@ class _Rows:
         cell = self.columns[role].spelled().cell(row)
         aside = role in OPTIONAL and role != "catch"  # a check that is not known as such would become an answer
         remedy = Layout().with_columns({role: NONE}) if aside else Layout(on_bad_rows="drop")
-        if role in _NUMERIC and "," in (cell or ""):
+        if role in _NUMBERS and "," in (cell or ""):
             remedy = Layout(decimal_comma=True)
         got = "an empty cell" if cell is None or not cell.strip() else shown(cell)
         raise self.refusal(f"got {got}, expected {why}{more}", role, row, self.plan.declared.updated(remedy))
@@ -208,8 +226,6 @@ class _Rows:
         """Code the cells that hold objects, int32 (n_rows, n_columns), -1 for an empty one; gives the names."""
         for role in self.form.objects:
             numbers = self.columns[role].cells
-            if numbers.dtype.kind == "b":
-                raise self.table.refusal("got true and false, expected names or whole numbers", self.plan.at[role])
             if numbers.dtype.kind == "f":
                 bad = not_whole(numbers) & ~np.isnan(numbers)
                 self.bad(bad, role, "no name", "a name or a whole number that a float can hold")
@@ -220,33 +236,27 @@ class _Rows:
         index = np.empty((len(self), len(columns)), np.int32)
         for place, column in enumerate(columns):
             index[:, place] = names.find(column)
-        if known is not None and index.size and index.min() < 0:
-            strange = (index < 0) & ~np.stack([column.empty() for column in columns], axis=1)
-            if strange.any():
-                row = int(np.argmax(strange.any(axis=1)))
-                cells = ", ".join(str(column.cell(row)) for column in columns)
-                raise FileFormatError(
-                    f"{self.table.name}, {self.place(row)} is ({cells}): an object that was not there "
-                    "when the data were first read; the data have changed since"
-                )
-        self.held["index"] = index
+            if known is not None and ((index[:, place] < 0) & ~column.empty()).any():
+                why = "holds an object that was not there when the data were first read; the data have changed since"
+                raise FileFormatError(f"{self.table.name}: {why}")
+        self.found["rows"] = index
         return names
 
     def drop_unused(self, names: Column) -> Column:
         """Code the objects anew after rows were dropped: some names may no longer occur."""
-        index = self.held["index"]
+        index = self.found["rows"]
         used = distinct(index[index >= 0])
         place = np.full(len(names) + 1, -1, np.int32)
         place[used] = np.arange(len(used), dtype=np.int32)
-        self.held["index"] = place[index]
+        self.found["rows"] = place[index]
         return names_in([names.take(used)])
 
     def read_choice(self, names: Column) -> None:
         """Read which option was chosen, by position: of two, the nearer one."""
-        role, form, index = self.form.answer, self.form, self.held["index"]
+        role, form, index = self.form.answer, self.form, self.found["rows"]
         if role is None:
             if form.kind in ("odd-one-out", "most-central"):  # the last of a, b, odd is the chosen one
-                self.held["choice"] = np.full(len(index), 2)
+                self.found["choice"] = np.full(len(index), 2)
             return
         answer = self.columns[role].spelled()
         codes = {code: "abc".index(option) for code, option in self.layout.answers.items() if option in "abc"}
@@ -263,18 +273,14 @@ class _Rows:
         if both.any():
             row = int(np.argmax(both))
             why = f"{shown(answer.cell(row))} is the name of an option's column and of another option of this row"
-            declared = self.plan.declared.declared()
-            roles = {one: one for one in form.objects} | {"near": role}
-            columns = declared.pop("columns", {}) | {
-                one: self.table.names[self.plan.at[of]] for one, of in roles.items()
-            }
-            columns.pop(role, None)
-            raise self.refusal(f"{why}; if it is the object:", role, row, Layout(**declared, **columns))
+            columns: dict[str, Any] = {one: self.table.names[self.plan.at[one]] for one in form.objects}
+            columns |= {"near": self.table.names[self.plan.at[role]], role: NONE}
+            raise self.refusal(f"{why}; if it is the object:", role, row, self.plan.declared.with_columns(columns))
         chosen = np.where(coded >= 0, coded, np.where(named >= 0, named, called))
         unread = chosen < 0
         if unread.any() and self.layout.on_bad_rows == "raise":
             raise self._unread(role, answer, unread)
-        self.held["choice"] = 1 - chosen if role == "far" else chosen
+        self.found["choice"] = 1 - chosen if role == "far" else chosen
         self.leave_out(unread, "an answer that is none of the options")
 
     def _unread(self, role: str, answer: Column, unread: np.ndarray) -> Refusal:
@@ -287,23 +293,20 @@ class _Rows:
         blanks = Layout(answers={code.strip(): BLANK for code in codes})
         return self.refusal(why + many, role, row, self.plan.declared.updated(blanks))
 
-    def read_ranks(self) -> None:
-        """Read how many candidates of each ranking were chosen, and whether they are in order."""
-        ordered = np.ones(len(self), bool)
-        if "ordered" in self.columns:
-            self._look_up("ordered", _TRUTH, "yes or no, true or false, 1 or 0")
-            self.held["ordered"] = ordered = self.details.pop("ordered") == 1
+    def read_n_chosen(self) -> None:
+        """Read how many candidates of each ranking were chosen."""
+        ordered = self.found.get("ordered", np.ones(len(self), bool))
         if "n_chosen" in self.columns:
-            n_shown = (self.held["index"][:, 1:] >= 0).sum(axis=1)
+            n_shown = (self.found["rows"][:, 1:] >= 0).sum(axis=1)
             numbers, wrong = self.columns["n_chosen"].as_numbers()
             wrong |= ~((numbers >= 1) & (numbers <= n_shown - ~ordered) & (numbers == np.floor(numbers)))
-            self.held["n_chosen"] = np.where(wrong, 1, numbers).astype(np.int64)
+            self.found["n_chosen"] = np.where(wrong, 1, numbers).astype(np.int64)
             self.bad(wrong, "n_chosen", "not understood in n_chosen", "a number of the candidates shown")
         elif not ordered.all():
             raise FileFormatError(f"{self.table.name}: rankings without order need a column n_chosen")
 
     def check_second_coding(self) -> None:
-        ours, choice = dict(zip(self.form.objects, self.held["index"].T)), self.held.get("choice")
+        ours, choice = dict(zip(self.form.objects, self.found["rows"].T)), self.found.get("choice")
         if self.plan.also and choice is not None and self.form.kind == "answers":
             ours["near"], ours["far"] = np.where(choice == 0, (ours["a"], ours["b"]), (ours["b"], ours["a"]))
         known: dict[Any, int] = {}  # cell of the second coding -> object of the first
@@ -320,25 +323,25 @@ class _Rows:
                     )
 
     def read_details(self) -> None:
-        for role in OPTIONAL:
-            if role not in self.columns or role == "weight" or self._empty(role).all():
+        """Read every column that says neither which objects were shown nor which was chosen."""
+        for role in [*self.columns]:
+            if role in OPTIONAL and role != "weight" and self._empty(role).all():
                 continue
-            if role in ("participant", "chosen_by"):
-                self.details[role] = self._names(role)
-            elif role in ("seconds", "milliseconds", "order"):
-                self.read_numbers(role)
-            elif role == "side":
-                self._look_up(role, _SIDES, "left, right, first, second, third, 1, 2 or 3")
-            else:
-                self._look_up(role, _TRUTH, "yes or no, true or false, 1 or 0")
-        if "catch" in self.details:
-            self.details["catch"] = self.details["catch"] == 1
+            if role in _NUMBERS:
+                self._read_numbers(role)
+            elif role in _WORDS:
+                self._read_words(role)
+            elif role in ("participant", "chosen_by"):
+                self.found[role] = self._names(role)
+            elif role == "question_kind":
+                self.found["kind"] = Coded.of(self.columns[role].spelled())
 
     def _names(self, role: str) -> Coded:
         column = self.columns[role]
-        inexact = np.abs(column.cells) >= exact_below(column.cells)
-        self.bad(inexact, role, "a number too large", "text, since a float of this size loses digits")
-        column = self.columns[role]
+        if column.cells.dtype.kind == "f":
+            inexact = np.abs(column.cells) >= EXACT_BELOW
+            self.bad(inexact, role, "a number too large", "text, since a float of this size loses digits")
+            column = self.columns[role]
         if column.cells.dtype.kind == "i" and not column.is_text:
             return Coded.of(column)
         if n_empty := int(column.empty().sum()):
@@ -349,38 +352,30 @@ class _Rows:
         names, place = np.unique(coded.names.astype(np.int64), return_inverse=True)  # by size
         return Coded(place[coded.codes].astype(np.int32), names)
 
-    def read_numbers(self, role: str) -> None:
+    def _read_numbers(self, role: str) -> None:
+        name, if_empty = _NUMBERS[role]
         numbers, wrong = self.columns[role].as_numbers(self.layout.decimal_comma)
         empty = np.isnan(numbers) & ~wrong
         wrong |= (numbers < 0) | np.isinf(numbers)
         if role == "order":
             wrong |= (numbers != np.floor(numbers)) & ~empty
-            self.details["order"] = np.where(empty | wrong, -1, numbers).astype(np.int64)
-        elif role in ("seconds", "milliseconds"):
-            self.details["seconds"] = numbers / (1000.0 if role == "milliseconds" else 1.0)
-        elif role == "weight":
+        if if_empty is None:
             wrong |= empty
-            self.held["weights"] = numbers
         else:
-            self.held[role] = np.where(empty, 0.0, numbers)
+            numbers[empty | wrong] = if_empty
+        if role == "milliseconds":
+            numbers = numbers / 1000.0
+        self.found[name] = numbers.astype(np.int64) if role == "order" else numbers
         what = "a whole number" if role == "order" else "a number"
         self.bad(wrong, role, f"no number in {role}", f"{what} of 0 or more")
 
-    def _look_up(self, role: str, words: Mapping[str, int], expected: str) -> None:
+    def _read_words(self, role: str) -> None:
         """Read cells that are one of some words, -1 for an empty one."""
+        words, expected = _WORDS[role]
         column = self.columns[role].spelled()
         values = _looked_up(column, words, str.casefold)
-        self.details[role] = values.astype(np.int8)
+        self.found[role] = values == 1 if role in ("catch", "ordered") else values.astype(np.int8)
         self.bad((values < 0) & ~column.empty(), role, f"not understood in {role}", expected)
-
-    def read_own(self) -> None:
-        """Read what a file of this package says of each row: its answer, what was asked, and how many votes it had."""
-        number, wrong = self.columns["answer_number"].as_numbers()
-        self.bad(wrong | np.isnan(number), "answer_number", "no answer number", "a number")
-        self.held["number"] = self.columns["answer_number"].as_numbers()[0]
-        self.details["kind"] = Coded.of(self.columns["question_kind"].spelled())
-        if "votes" in self.columns:
-            self.details["votes"] = self.columns["votes"].as_numbers()[0]
 
 
 def _looked_up(column: Column, words: Mapping[str, int], key: Callable[[str], str] = str) -> np.ndarray:
@@ -454,16 +449,16 @@ def _counted(
     return Objects(names, (numbers - base).astype(np.int32), labels, size)
 
 
-def unused_columns(table: Table, plan: Plan, n_rows: int = 200, most: int = 4) -> list[str]:
-    """Columns that are not used, with their values where the first rows show only a few."""
-    if not plan.unused:
-        return []
-    head = [row for row in table.head(n_rows + plan.layout.skip_rows) if row != table.names][plan.layout.skip_rows :]
+def unused_columns(table: Table, plans: Sequence[Plan]) -> list[str]:
+    """Columns that no plan uses, with their values where the first rows show only a few."""
+    unused = set.intersection(*({*plan.unused} for plan in plans))
+    skipped = plans[0].layout.skip_rows
+    rows = table.head(_SAMPLE + skipped) if unused else []
+    head = [row for row in rows if row != table.names][skipped:]
     found = []
-    for position in plan.unused:
-        cells = {row[position] for row in head}
-        values = sorted({" ".join(cell.split()) for cell in cells} - {""})
-        few = 0 < len(values) <= most and 2 * len(values) <= len(head)
+    for position in sorted(unused):
+        values = sorted({" ".join(row[position].split()) for row in head} - {""})
+        few = 0 < len(values) <= _FEW_VALUES and 2 * len(values) <= len(head)
         name = table.names[position] or f"column {position + 1}"
         found.append(f"{name} ({listed(map(shown_cell, values))})" if few else name)
     return found

@@ -10,8 +10,8 @@ from nearer.data.messages import FileFormatError, plain, shown_cell
 from nearer.tables.decode import decode
 from nearer.tables.layout import BLANK, FORMS, OPTIONAL, Layout
 from nearer.tables.refusal import Refusal
-from nearer.tables.resolve import Plan, resolve, role_names
-from nearer.tables.table import MemoryTable, Table
+from nearer.tables.resolve import Plan, positions_of, resolve, role_names
+from nearer.tables.table import Table
 
 _CELLS, _SAMPLE = 3, 200  # rows shown, and rows whose cells are looked at
 _HEAD = """\
@@ -66,10 +66,9 @@ def _agreed(remedies: Sequence[Layout]) -> dict[str, str | int]:
 
 
 def _codes(table: Table, plan: Plan) -> Layout:
-    cells = [list(column) for column in zip(*table.head(_SAMPLE))]
-    sample = MemoryTable(table.name, table.form, table.names, columns=cells)
+    cells = dict(enumerate(map(list, zip(*table.head(_SAMPLE)))))
     try:
-        decode(sample, plan)
+        decode(table, [plan], {at: cells[at] for at in positions_of([plan])})
     except Refusal as error:
         return error.remedies[0]
     except FileFormatError:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nearer.data.messages import FileFormatError, closest, listed, shown
+from nearer.data.messages import FileFormatError, did_you_mean, listed, shown
 from nearer.data.validate import check_bool, check_integer
 
 if sys.version_info >= (3, 11):
@@ -42,14 +42,12 @@ class Form:
         in_sets, width = self.kind in ("odd-one-out", "most-central"), len(self.objects)
         in_pairs = "triplets" if width == 3 else "quadruplets"
         options = self.objects[1:] if self.kind == "answers" and width == 3 else ()
-        found = {
-            "roles": self.objects + self.said,
-            "asked": in_pairs if self.kind in ("answers", "votes") else self.kind,
-            "answer": self.said[0] if self.said and (in_sets or self.kind == "answers") else None,
-            "options": self.objects if in_sets else options,
-        }
-        for name, value in found.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(
+            roles=self.objects + self.said,
+            asked=in_pairs if self.kind in ("answers", "votes") else self.kind,
+            answer=self.said[0] if self.said and (in_sets or self.kind == "answers") else None,
+            options=self.objects if in_sets else options,
+        )
 
 
 FORMS = (
@@ -82,14 +80,6 @@ def ranking(roles: Collection[str]) -> Form:
         n_ranks += 1
     ranks = tuple(f"rank_{number}" for number in range(1, n_ranks + 1))
     return Form("rankings", ("anchor", *ranks), tuple(role for role in ("n_chosen", "ordered") if role in roles))
-
-
-def _refuse_no_role(role: str) -> None:
-    if role not in (*CORE, *OPTIONAL, *OWN) and not is_rank(role):
-        near = closest(role, (*CORE, *OPTIONAL))
-        hint = f"; did you mean {near!r}?" if near else ""
-        known = listed((*CORE, "rank_1, rank_2, ...", *OPTIONAL), 99)
-        raise ValueError(f"columns: got the role {role!r}, expected one of {known}{hint}")
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -160,7 +150,10 @@ class Layout:
         if kind is not None and kind not in KINDS:
             raise ValueError(f"kind: got {kind!r}, expected one of {listed(KINDS)}")
         for role, column in columns.items():
-            _refuse_no_role(role)
+            if role not in (*CORE, *OPTIONAL, *OWN) and not is_rank(role):
+                known = listed((*CORE, "rank_1, rank_2, ...", *OPTIONAL), 99)
+                hint = did_you_mean(role, (*CORE, *OPTIONAL))
+                raise ValueError(f"columns: got the role {role!r}, expected one of {known}{hint}")
             is_position = isinstance(column, int) and not isinstance(column, bool) and column > 0
             if not is_position and not (isinstance(column, str) and column):
                 raise ValueError(f"columns: got {column!r} for {role!r}, expected a name or a position from 1")
@@ -175,14 +168,12 @@ class Layout:
             raise ValueError(f"on_bad_rows: got {on_bad_rows!r}, expected 'raise' or 'drop'")
         for name, flag in (("decimal_comma", decimal_comma), ("strict", strict)):
             check_bool(flag, name)
-        values = {
-            "kind": kind, "columns": dict(columns), "answers": codes,
-            "where": {str(column): _values(kept) for column, kept in (where or {}).items()},
-            "header_row": header_row, "skip_rows": skip_rows, "missing": _values(missing),
-            "decimal_comma": decimal_comma, "index_base": index_base, "on_bad_rows": on_bad_rows, "strict": strict,
-        }  # fmt: skip
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        rows = {str(column): _values(kept) for column, kept in (where or {}).items()}
+        vars(self).update(
+            kind=kind, columns=columns, answers=codes, where=rows, header_row=header_row, skip_rows=skip_rows,
+            missing=_values(missing), decimal_comma=decimal_comma, index_base=index_base, on_bad_rows=on_bad_rows,
+            strict=strict,
+        )  # fmt: skip
 
     @property
     def header(self) -> int:
@@ -290,8 +281,7 @@ def _made(name: str, found: dict[str, Any]) -> Layout:
     try:
         strange = [key for key in found if key not in _DEFAULTS]
         if strange:
-            near = closest(strange[0], [*_DEFAULTS])
-            hint = f"; did you mean {near!r}?" if near else ""
+            hint = did_you_mean(strange[0], [*_DEFAULTS])
             raise ValueError(f"got {strange[0]!r}, expected one of {listed(_DEFAULTS, 99)}{hint}")
         rest = {key: value for key, value in found.items() if key != "columns"}
         columns = {role: column for role, column in found.get("columns", {}).items() if column not in ("", BLANK)}

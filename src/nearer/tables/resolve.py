@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 from importlib import resources
 from typing import Any
 
-from nearer.data.messages import FileFormatError, closest, listed, plain
-from nearer.tables.layout import BLANK, CORE, FORMS, NONE, OPTIONAL, Form, Layout, is_rank, ranking, tomllib
+from nearer.data.messages import FileFormatError, did_you_mean, listed, plain
+from nearer.tables.layout import BLANK, CORE, FORMS, NONE, OPTIONAL, OWN, Form, Layout, is_rank, ranking, tomllib
 from nearer.tables.refusal import Refusal
 from nearer.tables.table import Table
 
@@ -31,13 +31,15 @@ class Plan:
     program: str = ""  # the program or dialect that was recognised
     called: dict[str, str] = field(default_factory=dict)  # role -> name of its column, as `plain` gives it
 
-    @cached_property
-    def positions(self) -> list[int]:
-        return list(dict.fromkeys([*self.at.values(), *self.also.values(), *self.where]))
-
     def without(self, roles: Iterable[str]) -> Plan:
         kept = {role: position for role, position in self.at.items() if role not in roles}
         return replace(self, at=kept)
+
+
+def positions_of(plans: Iterable[Plan]) -> list[int]:
+    """The positions of all columns that are read."""
+    found = (position for plan in plans for position in (*plan.at.values(), *plan.also.values(), *plan.where))
+    return list(dict.fromkeys(found))
 
 
 @cache
@@ -63,10 +65,11 @@ class _Resolving:
         self.names = [plain(name) for name in table.names]
         columns = layout.columns.items()
         self.claimed = {role: self._position(column) for role, column in columns if column not in (BLANK, NONE)}
-        self.absent = {role for role, column in columns if column == NONE}
+        self.settled = {role for role, column in columns if column != BLANK}
         self.core = {role for role in self.claimed if _is_core(role)}  # declared ones
-        self.program = None if self.core or layout.kind else self._recognised("program")
-        self.dialect = {} if self.program else self._recognised("dialect") or {}
+        self.program = {} if self.core or layout.kind else self._recognised("program")
+        self.also = self._present(self.program.get("also", {}))
+        self.dialect = {} if self.program else self._recognised("dialect")
         for prefix in self.dialect.get("prefixes", ()):
             for position, name in enumerate(table.names):
                 if name.casefold().startswith(prefix.casefold()):
@@ -75,18 +78,15 @@ class _Resolving:
     def plan(self) -> Plan:
         named = self._named()
         at = {role: positions[0] for role, positions in named.items()} | self.claimed
-        several = {role: spots for role, spots in named.items() if len(spots) > 1 and role not in self.claimed}
-        form = self._form(at, several)
+        form = self._form(at, {role: positions for role, positions in named.items() if len(positions) > 1})
         if self.declared.answers and form.answer is None:
             raise FileFormatError(f"{self.table.name}: answers are declared, but {form.kind} have no column of answers")
-        optional = {role: at[role] for role in (*OPTIONAL, "answer_number", "question_kind", "votes") if role in at}
-        at = {role: at[role] for role in form.roles} | optional
-        also = self._present((self.program or {}).get("also", {}))
+        at = {role: at[role] for role in (*form.roles, *OPTIONAL, *OWN) if role in at}
         where = {
             self._position(int(column) if column.isdecimal() and column not in self.table.names else column): kept
             for column, kept in self.declared.where.items()
         }
-        used = {*at.values(), *also.values(), *where}
+        used = {*at.values(), *self.also.values(), *where}
         rest = [position for position in range(len(self.names)) if position not in used]
         bare = {position for position in rest if not self.table.names[position]}  # of these, empty ones are none
         head = self.table.head(_HEAD) if bare else []
@@ -99,11 +99,11 @@ class _Resolving:
         given = {key: source[key] for key in ("answers", "missing", "skip_rows") if key in source}
         layout = Layout(**given).updated(self.declared) if given else self.declared
         called = {role: self.names[position] for role, position in at.items()}
-        return Plan(layout, self.declared, form, at, also, where, unused, source.get("name", ""), called)
+        return Plan(layout, self.declared, form, at, self.also, where, unused, source.get("name", ""), called)
 
-    def _recognised(self, kind: str) -> dict[str, Any] | None:
+    def _recognised(self, kind: str) -> dict[str, Any]:
         names = set(self.names)
-        return next((one for one in known()[kind] if names.issuperset(map(plain, one["signature"]))), None)
+        return next((one for one in known()[kind] if names.issuperset(map(plain, one["signature"]))), {})
 
     def _present(self, columns: Mapping[str, Any]) -> dict[str, int]:
         found = {}
@@ -126,41 +126,47 @@ class _Resolving:
             return found[0]
         if found:
             raise FileFormatError(f"{table.name}: {len(found)} columns are called {column!r}, expected one")
-        near = closest(column, [name for name in names if name])
-        hint = f"; did you mean {near!r}?" if near else ""
+        hint = did_you_mean(column, [name for name in names if name])
         raise FileFormatError(f"{table.name}: no column is called {column!r}, there are {listed(names, 20)}{hint}")
 
     def _named(self) -> dict[str, list[int]]:
         """Role -> positions of the columns that are called so and not declared as something else."""
-        taken, found = set(self.claimed.values()), {}
-        if self.program:
-            fixed = self._present(self.program["columns"])
-            if "ranks" in self.program:
-                stem = plain(self.program["ranks"])
-                ranks = ((name.removeprefix(f"{stem}_"), spot) for spot, name in enumerate(self.names))
-                fixed |= {f"rank_{number}": spot for number, spot in ranks if number.isdecimal()}
-            found = {role: [spot] for role, spot in fixed.items() if role not in self.claimed}
-            taken |= {*fixed.values(), *self._present(self.program.get("also", {})).values()}
-        by_role: dict[str, list[int]] = {}
+        fixed = self._present(self.program.get("columns", {}))
+        if "ranks" in self.program:
+            fixed |= self._ranks(plain(self.program["ranks"]))
+        taken = {*self.claimed.values(), *fixed.values(), *self.also.values()}
+        found = {role: [position] for role, position in fixed.items()}
         letters = self._letters()
         for position, name in enumerate(self.names):
             role = role_names().get(name) or (name if is_rank(name) else None)
             if role is None or position in taken or (name in _LETTERS and name not in letters):
                 continue
-            by_role.setdefault(role, []).append(position)
-        for role, positions in by_role.items():
-            if role in self.claimed or role in self.absent:
-                continue
-            if role in found:  # fixed by a program
-                found[role] += positions if _is_core(role) else []
-                continue
-            found[role] = self._one(role, positions) if role in OPTIONAL else positions
-        found |= {role: [spot] for role, spot in self._present(self.dialect.get("columns", {})).items()
-                  if role not in found and role not in self.claimed}  # fmt: skip
-        found = {role: positions for role, positions in found.items() if positions and role not in self.absent}
+            if role not in fixed or _is_core(role):
+                found.setdefault(role, []).append(position)
+        found = {role: positions for role, positions in found.items() if role not in self.settled}
+        for role, position in self._present(self.dialect.get("columns", {})).items():
+            if role not in self.settled and not self._own(role, found.get(role, [])):
+                found[role] = [position]
+        for role in [role for role in found if role in OPTIONAL]:
+            own = self._own(role, found[role])
+            if not own:
+                remedies = [self.declared.with_columns({role: self.table.names[at]}) for at in found[role]]
+                problem = f"columns {self._titles(found[role])} each could be the {role}"
+                raise Refusal(self.table, problem, remedies)
+            found[role] = own
         if "seconds" in found or "seconds" in self.claimed:
             found.pop("milliseconds", None)
         return found
+
+    def _ranks(self, stem: str) -> dict[str, int]:
+        """The ranks of a program that calls them by a word and a number."""
+        numbers = ((name.removeprefix(f"{stem}_"), position) for position, name in enumerate(self.names))
+        return {f"rank_{number}": position for number, position in numbers if number.isdecimal()}
+
+    def _own(self, role: str, positions: list[int]) -> list[int]:
+        """The column of an optional role among several: the one with its own name, or the only one; else none."""
+        own = [position for position in positions if self.names[position] == role]
+        return next((some for some in (own, positions) if len(some) == 1), [])
 
     def _letters(self) -> set[str]:
         there = set(self.names) & set(_LETTERS)
@@ -170,23 +176,13 @@ class _Resolving:
             whole |= {"a", "b", "c"} & there
         return whole
 
-    def _one(self, role: str, positions: list[int]) -> list[int]:
-        """The column of an optional role: the one with its own name, or the only one."""
-        own = [position for position in positions if self.names[position] == role]
-        if len(own) == 1 or len(positions) == 1:
-            return own if len(own) == 1 else positions
-        if role in self.dialect.get("columns", {}):
-            return []
-        remedies = [self.declared.with_columns({role: self.table.names[position]}) for position in positions]
-        raise Refusal(self.table, f"columns {self._titles(positions)} each could be the {role}", remedies)
-
     def _titles(self, positions: Iterable[int]) -> str:
         return listed(repr(self.table.names[position] or position + 1) for position in positions)
 
     def _form(self, at: Mapping[str, int], several: Mapping[str, list[int]]) -> Form:
         """The form whose columns are all there and which leaves no known name unused."""
         core = {role for role in at if _is_core(role)}
-        kind = self.declared.kind or (self.program or {}).get("kind")
+        kind = self.declared.kind or self.program.get("kind")
         ranks = ranking(core)
         forms = [*FORMS, ranks] if any(map(is_rank, core)) or kind == "rankings" else [*FORMS]
         forms = [form for form in forms if kind in (None, form.kind) and self.core <= {*form.roles}]
@@ -232,7 +228,7 @@ class _Resolving:
         near = [form for form in near if not form.declared or width == 3] or near
         missing = listed(dict.fromkeys(role for role in near[0].roles if role not in at))
         problem = f"no column says the {missing}" if most else "no column has a name that says what a row means"
-        note = f"{_FIRST} {_RESHAPE}" if self.table.names_are_cells and not most else _RESHAPE
+        note = f"{_FIRST} {_RESHAPE}" if not most else _RESHAPE
         return Refusal(self.table, problem, [self._declaring(form, at) for form in near[:5]], note)
 
     def _ambiguous(self, best: Sequence[Form], whole: Sequence[Form], core: set[str], at: Mapping[str, int]) -> Refusal:

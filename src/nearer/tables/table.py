@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from nearer.data.coded import column_of
-from nearer.data.messages import FileFormatError
 
 
 @dataclass
@@ -24,11 +23,10 @@ class Table(ABC):
     n_objects: int | None = None  # likewise, where objects are numbers
     is_index: bool = False  # whether it is a bare array of object numbers: triplets or quadruplets by its width
     notes: list[str] = field(default_factory=list)  # what else was done to read it
-    names_are_cells: bool = False  # whether the names are the cells of a row, which might be data
 
     @abstractmethod
-    def read(self, positions: Sequence[int]) -> list[Any]:
-        """Read the cells of the columns at some positions, each anything that `column_of` takes."""
+    def read(self, positions: Sequence[int]) -> dict[int, Any]:
+        """Read the columns at some positions, each anything that `column_of` takes, by position."""
 
     @abstractmethod
     def head(self, n_rows: int) -> list[list[str]]:
@@ -41,10 +39,6 @@ class Table(ABC):
         name = self.names[position]
         return f"column {name!r}" if name else f"column {position + 1}"
 
-    def refusal(self, why: str, position: int, row: int | None = None) -> FileFormatError:
-        where = self.name if row is None else f"{self.name}, {self.place(row)}"
-        return FileFormatError(f"{where}, {self.title(position)}: {why}")
-
 
 @dataclass
 class MemoryTable(Table):
@@ -54,8 +48,8 @@ class MemoryTable(Table):
     above: int = 0  # rows above the data, which count in messages
     first_row: int = 0  # rows before the first, where this is a block of something larger
 
-    def read(self, positions: Sequence[int]) -> list[Any]:
-        return [self.columns[position] for position in positions]
+    def read(self, positions: Sequence[int]) -> dict[int, Any]:
+        return {position: self.columns[position] for position in positions}
 
     def head(self, n_rows: int) -> list[list[str]]:
         shown: list[list[str]] = []
