@@ -142,7 +142,10 @@ def _members(archive: zipfile.ZipFile, kind: str, newest: int) -> tuple[dict[str
     if version > newest:
         writer = f"was written by {header.get('written_by')!s} in format {version}"
         raise FileFormatError(f"{writer}; nearer {nearer.__version__} reads formats up to {newest}: update it")
-    return header, {name: _array(name, archive.read(f"{name}.npy")) for name in header["arrays"]}
+    listed = header["arrays"]
+    if sorted(archive.namelist()) != sorted([_HEADER, *(f"{name}.npy" for name in listed)]):
+        raise FileFormatError("holds different arrays from those its header lists")
+    return header, {name: _array(name, archive.read(f"{name}.npy"), about) for name, about in listed.items()}
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
@@ -153,12 +156,15 @@ def _write_npy(file: Any, array: np.ndarray) -> None:
     np.lib.format.write_array(file, array, version=(1, 0), allow_pickle=False)
 
 
-def _array(name: str, data: bytes) -> np.ndarray:
+def _array(name: str, data: bytes, about: dict[str, Any]) -> np.ndarray:
+    """One array, if it is as the header says."""
+    if hashlib.sha256(data).hexdigest() != about["sha256"]:
+        raise FileFormatError(f"array {name} is damaged: its bytes do not match its checksum")
     try:
         array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
     except Exception as error:  # the header is parsed as Python, which can fail in many ways
         raise FileFormatError(f"array {name} cannot be read ({error})") from error
-    if array.dtype.kind not in "biufU":
-        raise FileFormatError(f"array {name} has dtype {array.dtype}, expected numbers or text")
+    if array.dtype.kind not in "biufU" or array.dtype.str != about["dtype"] or list(array.shape) != about["shape"]:
+        raise FileFormatError(f"array {name} has dtype {array.dtype}, shape {array.shape}, not those of the header")
     refuse_impossible_text(array)
     return array

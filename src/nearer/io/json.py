@@ -37,7 +37,7 @@ def open_json(path: str, *, encoding: str | None = None, sheet: str | None = Non
 
 def _parsed(path: str, text: str, line: int | None = None) -> Any:
     try:
-        return json.loads(text)
+        return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         hint = "; if each line is JSON of its own, call it .jsonl" if line is None and error.msg == "Extra data" else ""
         where = f"{path}, line {line or error.lineno}, column {error.colno}"
@@ -45,6 +45,17 @@ def _parsed(path: str, text: str, line: int | None = None) -> Any:
     except (RecursionError, ValueError) as error:
         why = "brackets nested too deeply, expected rows" if isinstance(error, RecursionError) else error
         raise FileFormatError(f"{path}{f', line {line}' if line else ''}: {why}") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its pairs, where each key must occur once; JSON itself would take the last."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"got an object with the keys {listed(key for key, _ in pairs)}, expected each once")
+    return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once)  # making one for each line takes most of the time
 
 
 def _from_rows(table: MemoryTable, rows: list[Any]) -> MemoryTable:
