@@ -81,7 +81,7 @@ def read_archive(file: IO[bytes], kind: str, version: int) -> tuple[dict[str, An
 def as_json(value: Any, arrays: Arrays, part: Callable[[Any], Any] | None = None) -> Any:
     """Nested dicts, lists, numbers and texts as JSON, exactly; arrays go to `arrays`. `from_json` undoes it.
 
-    `part` turns any other value into a one-key object, and takes the key and its content to make it again.
+    `part` encodes any other value as an object with one key, or decodes one, given the key and its content.
     """
     if isinstance(value, np.ndarray):
         name = f"array_{len(arrays)}"

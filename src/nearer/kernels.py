@@ -72,7 +72,7 @@ compiling = set()  # numbers of threads that compile: they must not be interrupt
 
 
 class _CheckedFile(IndexDataCacheFile):
-    """Compiled code on disk with a digest and its key: damaged code or code for another signature never runs."""
+    """A cache file with a digest and its key, so that damaged code or code for another signature never runs."""
 
     def save(self, key, data):
         content = self._dump((key, data))

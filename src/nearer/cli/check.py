@@ -17,7 +17,7 @@ from nearer.cli.output import Say, command
 @click.option("--exit-code", is_flag=True, help="Exit with code 1 if there is a problem or a suspicion.")
 @inputs.READING
 def check_command(say: Say, file: str, n_components: int | None, exit_code: bool, **reading: Any) -> None:
-    """Look for faults in FILE: contradictions, islands, objects in too few answers, doubtful participants.
+    """Look for faults in FILE: contradictions, unconnected objects, objects in too few answers, doubtful participants.
 
     Where questions were asked more than once, the noise ceiling says how many answers any map can satisfy.
     """

@@ -184,7 +184,7 @@ def _opened(study: str, database: str | None, create: bool = False) -> tuple[Any
 
 
 def _status(store: Any) -> tuple[dict[str, Any], str]:
-    """How many took part, and how far each is; and a line that says so."""
+    """Progress of the participants, as values and as a line of text."""
     from nearer.collect.store import participant_table, study_status
 
     with store.reading() as connection:

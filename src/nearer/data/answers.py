@@ -93,7 +93,7 @@ class Answers:
 
     @staticmethod
     def joined(parts: Sequence[Answers]) -> Answers:
-        """Entries of several, one after the other; what some lack is unknown there."""
+        """The entries of several `Answers`, concatenated; a field that only some have is unknown for the others."""
         values: dict[str, Any] = {}
         for name in dict.fromkeys(["kind", *(name for part in parts for name in part.known())]):
             given = [getattr(part, name) for part in parts]

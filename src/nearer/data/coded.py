@@ -302,7 +302,7 @@ class Coded:
 
 
 def check_coded(values: Any, n_rows: int | None, name: str, what: str) -> Coded | None:
-    """Check names given for each row: text or integers, none missing; `what` one of them is. None stays None."""
+    """Check names given for each row: text or integers, none missing; messages call one of them `what`."""
     if values is None or isinstance(values, Coded):
         return values
     try:

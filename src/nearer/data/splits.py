@@ -137,7 +137,7 @@ def _number_sets(owner: np.ndarray, member: np.ndarray, n_sets: int) -> np.ndarr
 
 
 def units_of(comparisons: Comparisons, groups: Any, n_parts: int) -> Coded | None:
-    """What a split must not part: groups asked for, or answers with several rows if there are enough; None: rows."""
+    """What a split keeps together: the groups asked for, else answers with several rows; None: each row on its own."""
     if groups is not None and not (isinstance(groups, str) and groups in ("answers", "rows")):
         return groups_of(comparisons, groups)
     if comparisons.answer is None or groups == "rows":

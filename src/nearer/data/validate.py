@@ -65,7 +65,7 @@ def refuse_masked(values: Any, name: str, expected: str) -> None:
 
 
 def as_array(values: Any, name: str, expected: str) -> np.ndarray:
-    """An array of what may be none: a ragged list, a mask or anything else is refused."""
+    """Convert to an array; ragged lists, masked arrays and other objects are refused."""
     refuse_masked(values, name, expected)
     try:
         return np.asarray(values)

@@ -50,7 +50,7 @@ class Loaded:
         self._taken: Snapshot | None = None
 
     def snapshot(self, X: np.ndarray) -> Snapshot:
-        """The snapshot at X, taken again only where it is not the last."""
+        """The snapshot at X; computed again only if the last one was at another point."""
         taken = self._taken
         if taken is None or not np.array_equal(taken.X, X):
             taken = self._taken = self.objective.snapshot(X)

@@ -119,7 +119,7 @@ def read_cells(path: str | os.PathLike[str]) -> Cells:
 
 
 def read_objects(path: str | os.PathLike[str], holds: str = NUMBERS, column: str | None = None) -> ObjectTable:
-    """Read a table of objects: NUMBERS (also without names: objects count from 0), WORDS (in `column`) or a LIST."""
+    """Read a table of objects with numbers (names are optional), with words (in `column`), or of names alone."""
     cells = read_cells(path)
     titles = cells.rows[0]
     if twice := [title for title in titles if title and titles.count(title) > 1]:

@@ -42,7 +42,7 @@ class RowGroups(Table):
         return sum(self.lengths[: self.row_groups[0]]) if self.row_groups else 0
 
     def pieces(self, size: int, shuffled: bool) -> list[RowGroups]:
-        """Give what is read one after the other: all of it, or each row group if these are to be shuffled."""
+        """The units that are read in turn: the whole file, or its row groups if these are to be shuffled."""
         return [replace(self, row_groups=(group,)) for group in self.row_groups] if shuffled else [self]
 
     def place(self, row: int) -> str:
@@ -77,7 +77,7 @@ class ParquetTable(Table):
         return {position: self._column(position, [part[position] for part in parts]) for position in positions}
 
     def _column(self, position: int, parts: Sequence[Any]) -> Any:
-        """Put the parts of a column together; one without a cell has no say about its type, text is never a number."""
+        """Join the parts of a column; its type is that of the parts with cells, and text never becomes numbers."""
         parts = [part if part.null_count < len(part) else pa.nulls(len(part)) for part in parts]
         try:
             tables = [pa.table([part], names=[self.names[position]]) for part in parts]

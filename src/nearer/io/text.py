@@ -210,7 +210,7 @@ _HELD_BYTES = 256 << 20  # of texts that are coded after they were read, which i
 
 
 def _coded(columns: Sequence[Any]) -> list[Any]:
-    """Chunks of text, or of codes, as one array of codes each, all of whose texts occur."""
+    """Each chunked column of text, dictionary-encoded as one array."""
 
     def encoded(column: Any) -> Any:
         return column.dictionary_encode().unify_dictionaries().combine_chunks()

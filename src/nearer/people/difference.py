@@ -120,7 +120,7 @@ def _cleaned(scores: np.ndarray, guess: np.ndarray, unit: np.ndarray) -> np.ndar
 def _by_signs(
     scores: np.ndarray, unit: np.ndarray, n_resamples: int, rng: np.random.Generator
 ) -> tuple[float, np.ndarray]:
-    """How far the answers of each unit agree with one another, and the same after random sign flips."""
+    """Agreement of the answers within each unit, as observed and after random sign flips."""
     order = np.argsort(unit, kind="stable")
     scores = scores[order]
     start = np.flatnonzero(np.diff(unit[order], prepend=-1))

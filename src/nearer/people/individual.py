@@ -41,7 +41,7 @@ _ROUNDS, _SPREAD_ROUNDS = 20, 2
 
 
 def units_of(comparisons: Comparisons, groups: Any = None) -> Coded:
-    """Who the weights are for: the participants, or groups of answers or of participants."""
+    """The units that have weights of their own: participants, or groups of answers or of participants."""
     if groups is not None and not isinstance(groups, Mapping):
         return groups_of(comparisons, groups)
     people = people_of(comparisons)

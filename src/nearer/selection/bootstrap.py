@@ -259,7 +259,7 @@ def _log_ratios(maps: np.ndarray, asked: Comparisons) -> np.ma.MaskedArray:
 
 
 def _off(likely: np.ndarray, fits: np.ndarray, asked: Comparisons) -> np.ma.MaskedArray:
-    """Differences (m, N) of the log ratios of simulated fits from those of the map they were simulated from."""
+    """Log ratios (m, N) of simulated fits minus those of the map from which their answers were simulated."""
     return _log_ratios(fits, asked) - np.ma.masked_invalid(log_ratio(likely, asked))
 
 

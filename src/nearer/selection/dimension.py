@@ -203,7 +203,7 @@ def conclude(
 
 
 def _as_of_all(base: OrdinalEmbedding, d: int, share: float) -> OrdinalEmbedding:
-    """The estimator for a fraction of the answers, which chooses a penalty exactly if it would for all of them."""
+    """The estimator for fits to a fraction of the answers; it chooses a penalty if a fit to all of them would."""
     estimator = clone(base).set_params(n_components=d)
     solver = get_solver(estimator.solver)
     if isinstance(solver, Auto):

@@ -20,7 +20,7 @@ ENOUGH = 2.0
 
 
 def n_d_log_n(n_objects: int, d: int) -> float:
-    """Answers of the order that shows d dimensions of n objects (Jain, Jamieson and Nowak, NeurIPS 2016)."""
+    """Order of the number of answers that determine n objects in d dimensions (Jain, Jamieson and Nowak, 2016)."""
     return n_objects * d * math.log2(max(n_objects, 2))
 
 
