@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -191,7 +192,9 @@ def _text_column(chunked: Any) -> Column:
     held = pc.index(pc.match_substring(joined.dictionary, "\0"), True).as_py()
     if held >= 0:  # NumPy would cut it off at the end of a name
         raise TypeError(f"{shown(joined.dictionary[held].as_py())} is not text (holds a NUL)")
-    texts = pc.utf8_normalize(joined.dictionary, "NFC")
+    texts = joined.dictionary
+    if not pc.all(pc.string_is_ascii(texts)).as_py():  # Arrow's own NFC decomposes in versions up to 21
+        texts = pa.array([unicodedata.normalize("NFC", text) for text in texts.to_pylist()], pa.string())
     return Column(joined.indices.fill_null(-1).to_numpy(), texts).without([""])
 
 
