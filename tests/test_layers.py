@@ -35,7 +35,7 @@ ORDER = [
     {"refits", "datasets"},
     {"people"},
     {"selection"},
-    {"questions"},
+    {"questions", "alignment"},
     {"reports"},
     {"plots"},
     {"collect"},

@@ -134,3 +134,4 @@ WRITTEN = tuple(ending for entry in FORMATS.values() for ending in entry.written
 POSITIONS = (".csv", ".npz", ".mat")
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")
+SIMILARITIES = ("cosine", "euclidean", "dot")  # of features of objects

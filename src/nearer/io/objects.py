@@ -137,6 +137,25 @@ def read_objects(path: str | os.PathLike[str], holds: str = NUMBERS, column: str
     return ObjectTable(cells.rows, cells.table, cells.at, names_at, values, labels)
 
 
+def read_features(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray | None]:
+    """Numbers, float64 (n_objects, n_columns), and labels, None if they are not known, of an array file or a table."""
+    name = os.fspath(path)
+    if not name.lower().endswith((".npy", ".npz", ".mat")):
+        found = read_objects(path)
+        return found.numbers(), None if found.names_at is None else found.labels
+    table = open_table(name)
+    labels, at = table.labels, list(range(len(table.names)))
+    if labels is None and (named := _called(table.names, _LABEL)):
+        position = table.names.index(named[0])
+        labels, at = table.read([position])[position].astype(str), [one for one in at if one != position]
+    columns = table.read(at)
+    for position, column in columns.items():
+        if column.dtype.kind not in "biuf":
+            got = f"got an array of {column.dtype}"
+            raise FileFormatError(f"{name}: column {table.names[position]!r}: {got}, expected numbers")
+    return np.stack([columns[position] for position in at], axis=1).astype(np.float64), labels
+
+
 def rows_on_map(name: str, names: np.ndarray, on_map: np.ndarray) -> np.ndarray:
     """The row of a map for each name, int (n_names,), -1 for none; names that count from 1, not 0, are refused."""
     counts = [str(number) for number in range(len(names) + 1)]

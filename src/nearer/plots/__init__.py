@@ -6,6 +6,7 @@ pyplot is not used, so the functions are safe in scripts, servers and threads.
 from __future__ import annotations
 
 from nearer.plots.curves import (
+    plot_alignment,
     plot_calibration,
     plot_convergence,
     plot_dimensions,
@@ -16,6 +17,7 @@ from nearer.plots.figure import save_figure
 from nearer.plots.maps import plot_map, plot_weights
 
 __all__ = [
+    "plot_alignment",
     "plot_calibration",
     "plot_convergence",
     "plot_dimensions",

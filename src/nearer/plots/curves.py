@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 
-from nearer.display import PALETTE
+from nearer.display import PALETTE, shorten
 from nearer.metrics import Calibration, wilson_interval
-from nearer.plots.figure import GREY, chart_axes, columns
+from nearer.plots.figure import GREY, chart_axes, columns, literal
 
 _X_TITLES = {"epoch": "Epoch", "n_gradients": "Gradients of single comparisons", "seconds": "Seconds"}
 _Y_TITLES = {
@@ -163,3 +163,30 @@ def _show_accuracy(ax: Axes, ceiling: float | tuple[float, float] | None) -> Non
     ax.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
     if ax.get_legend_handles_labels()[0]:
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1.01), borderaxespad=0, ncols=3, frameon=False)
+
+
+def plot_alignment(found: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw the share of answers that each model predicts, with 95 % intervals by question, chance and noise ceiling.
+
+    Parameters
+    ----------
+    found : Alignment
+        Result of `nearer.alignment.align`.
+    """
+    scores = sorted(found.scores, key=lambda score: score.accuracy)
+    accuracy = np.array([score.accuracy for score in scores])
+    bounds = np.abs(np.array([score.by_question for score in scores]).T - accuracy)
+    ax = chart_axes(ax, (6.4, 1.4 + 0.42 * len(scores)))
+    if found.ceiling is not None:
+        ax.axvspan(found.ceiling_low, found.ceiling, color=GREY, alpha=0.2, linewidth=0, label="Noise ceiling")
+    if found.chance is not None:
+        ax.axvline(found.chance, color=GREY, linestyle="--", linewidth=1.2, label="Guessing")
+    ax.barh(range(len(scores)), accuracy, xerr=bounds, color=PALETTE[0], height=0.6, ecolor="black", capsize=3)
+    ax.set_yticks(range(len(scores)))
+    for tick, score in zip(ax.get_yticklabels(), scores):
+        literal(tick, shorten(score.name, 40))
+    ax.set(xlabel="Answers predicted", xlim=(0, 1))
+    ax.xaxis.set_major_formatter(PercentFormatter(1.0))
+    if found.ceiling is not None or found.chance is not None:
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
+    return ax

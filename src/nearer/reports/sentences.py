@@ -10,6 +10,7 @@ from nearer.people.participants import SIGNIFICANT
 from nearer.selection.thresholds import CLEAR, WORTHWHILE
 
 if TYPE_CHECKING:
+    from nearer.alignment import Alignment
     from nearer.metrics import WorstComparisons
     from nearer.selection import DimensionSelection, Evaluation
 
@@ -183,6 +184,34 @@ def score_lines(found: Mapping[str, Any]) -> str:
         text += f"\nlog-loss {found['log_loss']:.4f} (guessing: 0.6931)"
         text += f"; probabilities are off by {percent(found['calibration_error'])} on average"
     return text
+
+
+def alignment_lines(found: Alignment) -> list[str]:
+    """Which share of the answers models predict, what they gain by a transform, and which differ."""
+    width = max(len(score.name) for score in found.scores)
+    lines = [f"{'':{width}}  answers predicted, with 95 % interval by question (by participant)"]
+    for score in found.scores:
+        line = f"{score.name:{width}}  {percent(score.accuracy):>7}  {interval(*score.by_question)}"
+        if score.by_participant is not None:
+            line += f"  ({interval(*score.by_participant)})"
+        lines.append(line)
+    limits = [] if found.chance is None else [f"guessing: {percent(found.chance)}"]
+    if found.ceiling is not None and found.ceiling_low is not None:
+        limits.append(f"noise ceiling: {interval(found.ceiling_low, found.ceiling)}")
+    lines.append("; ".join([f"{found.n_answers:,.0f} answers", *limits]))
+    if found.n_left_out:
+        missing = "; ".join(f"{name} lacks {counted(len(names), 'object')}: {listed(names, 3)}"
+                            for name, names in found.missing.items())  # fmt: skip
+        lines.append(f"{found.n_left_out:,.0f} answers are left out: {missing}")
+    for one in found.differences:
+        low, high = one.by_question
+        excess = f"{one.name} - {one.other}: {100 * one.difference:+.1f} points"
+        lines.append(f"{excess} (95 % interval {100 * low:+.1f} to {100 * high:+.1f})")
+    for gain in found.gains:
+        change = f"{percent(gain.before)} to {percent(gain.after)} of {counted(gain.n_answers, 'answer')}"
+        limits_of_gain = f"{100 * gain.gain:+.1f} points, 95 % interval {100 * gain.low:+.1f} to {100 * gain.high:+.1f}"
+        lines.append(f"linear transform of {gain.name}, about unseen objects: {change} ({limits_of_gain})")
+    return lines
 
 
 def map_sentence(n_objects: int, n_components: int) -> str:

@@ -1,0 +1,295 @@
+"""Share of people's answers that models predict, next to chance, the noise ceiling and the best map."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.stats import t
+
+from nearer.alignment.clustered import clustered_mean
+from nearer.alignment.object_models import Features, ObjectModel, as_model
+from nearer.alignment.transform import Gain, learned_gain
+from nearer.check import check
+from nearer.data import Comparisons
+from nearer.data.coded import Coded
+from nearer.data.messages import counted, listed, shown
+from nearer.data.splits import first_rows, fold_of_rows, question_of_rows
+from nearer.data.validate import as_generator, check_integer
+from nearer.estimator import OrdinalEmbedding
+from nearer.io.coerce import as_comparisons
+from nearer.metrics import comparison_distances, wilson_interval
+from nearer.metrics.comparison import filled
+from nearer.notebook import data_frame, html_table
+from nearer.refits import quiet_map
+from nearer.registry import SIMILARITIES
+
+LEVEL = 0.95
+Interval = tuple[float, float]
+BEST_MAP = "best map"
+_FOLDS = 5
+_CHANCE = {"odd-one-out": 1 / 3, "most-central": 1 / 3}  # an answer has several comparisons; any other: 1/2
+
+
+@dataclass(frozen=True)
+class ModelScore:
+    """How many answers a model predicts, with intervals for other questions and for other participants."""
+
+    name: str
+    accuracy: float
+    by_question: Interval
+    by_participant: Interval | None  # None unless there are at least 3 participants
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Accuracy of one model minus that of another, on the same answers."""
+
+    name: str
+    other: str
+    difference: float
+    by_question: Interval
+    by_participant: Interval | None
+
+
+@dataclass(frozen=True, repr=False)
+class Alignment:
+    """Result of `align`."""
+
+    scores: list[ModelScore]  # models in the order given; the best map comes last
+    differences: list[Difference]  # of each pair, the higher accuracy first
+    gains: list[Gain]  # by a learned linear transform, on objects that it was not learned from
+    chance: float | None  # accuracy of guessing; None for rankings
+    ceiling: float | None  # noise ceiling, from repeated questions
+    ceiling_low: float | None
+    n_answers: float  # that were predicted
+    n_left_out: float  # answers about objects that some model lacks
+    missing: dict[str, list[str]]  # model -> objects of the answers that it lacks
+    unknown: dict[str, int] = field(default_factory=dict)  # model -> its objects that are in no answer
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures, as plain data."""
+        return asdict(self)
+
+    def table(self) -> dict[str, list[Any]]:
+        """Columns of a table, one row per model; NaN where a figure is not known."""
+        rows = []
+        for score in self.scores:
+            bounds = [*score.by_question, *(score.by_participant or (math.nan, math.nan))]
+            rows.append((score.name, score.accuracy, *bounds))
+        names = ("model", "accuracy", "low", "high", "low_by_participant", "high_by_participant")
+        return dict(zip(names, map(list, zip(*rows))))
+
+    def to_frame(self) -> Any:
+        """The scores as a pandas DataFrame."""
+        return data_frame(self.table())
+
+    def __repr__(self) -> str:
+        best = max(self.scores, key=lambda score: score.accuracy)
+        return f"Alignment: {counted(len(self.scores), 'model')}, {self.n_answers:,.0f} answers; best: {best.name}"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.table(), repr(self))
+
+
+def align(
+    comparisons: Any,
+    models: Mapping[str, Any],
+    similarity: str = "cosine",
+    *,
+    best_map: int | str | None = "auto",
+    transform: bool = False,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Alignment:
+    """Measure which share of people's answers each model predicts.
+
+    A model predicts an answer if all comparisons that follow from it hold strictly: for an odd-one-out answer, if the
+    two other objects are the most similar pair.
+
+    Parameters
+    ----------
+    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes
+        Answers of people. Objects are matched by label; without labels, their numbers are rows of the models.
+    models : mapping of str to model
+        Name -> features, an array (n_objects, n_features) or a pandas table; `Distances` or `Similarities`; or a fitted
+        `OrdinalEmbedding`. A map that was fitted to these answers is not held out: see `best_map`.
+    similarity : {"cosine", "euclidean", "dot"}
+        Of features. Coordinates of maps are compared by Euclidean distances, matrices as they are.
+    best_map : int, "auto" or None
+        Number of dimensions of a map of the same answers, evaluated by cross-validation over questions: what any
+        configuration of points in so many dimensions can be expected to predict.
+    transform : bool
+        Also learn a linear transform of the features of each model, and report its gain on unseen objects.
+    random_state : int, Generator or RandomState, optional
+        Of the folds.
+    n_jobs : int, optional
+        Threads.
+    progress : callable, optional
+        Called with a line when a part begins.
+
+    Returns
+    -------
+    Alignment
+    """
+    if similarity not in SIMILARITIES:
+        raise ValueError(f"similarity: got {similarity!r}, expected one of {', '.join(SIMILARITIES)}")
+    if not isinstance(models, Mapping) or not models or BEST_MAP in models:
+        raise ValueError(f"models: got {shown(models)}, expected models by name (not {BEST_MAP!r}), at least one")
+    if best_map is not None and best_map != "auto":
+        check_integer(best_map, "best_map", 1)
+    report = progress or (lambda line: None)
+    answers = as_comparisons(comparisons)
+    measures = {name: "euclidean" if hasattr(given, "embedding_") else similarity for name, given in models.items()}
+    known = {name: as_model(given) for name, given in models.items()}
+    answers, rows, missing, n_left_out = _matched(answers, known)
+    rng = as_generator(random_state)
+
+    first, answer = first_rows(answers)
+    predicted: dict[str, np.ndarray] = {}
+    for name, model in known.items():
+        predicted[name] = _predicted(model, measures[name], rows[name], answers, answer)
+    seed = int(rng.integers(2**31))
+    if best_map is not None:
+        report(f"{BEST_MAP}: {_FOLDS} folds")
+        predicted[BEST_MAP] = _predicted_by_maps(answers, answer, best_map, seed, n_jobs)
+    gains = []
+    for name, model in known.items():
+        if transform and isinstance(model, Features):
+            report(f"transform of {name}")
+            X = model.values[rows[name]]
+            gain = learned_gain(name, X, measures[name], answers, np.random.default_rng(seed))
+            gains += [] if gain is None else [gain]
+
+    units = _Units.of(answers, first)
+    scores = [ModelScore(name, *units.shares(values)) for name, values in predicted.items()]
+    order = sorted(scores, key=lambda score: -score.accuracy)
+    pairs = [(one.name, other.name) for one, other in combinations(order, 2)]
+    differences = [
+        Difference(one, other, *units.differences(predicted[one] - predicted[other])) for one, other in pairs
+    ]
+    checked = check(answers)
+    return Alignment(
+        scores, differences, gains, _chance(answers), checked.noise_ceiling, checked.noise_ceiling_low,
+        n_answers=answers.n_answers, n_left_out=n_left_out, missing=missing,
+        unknown={name: len(model.values) - int((rows[name][answers.seen] >= 0).sum()) for name, model in known.items()},
+    )  # fmt: skip
+
+
+def _names(answers: Comparisons) -> np.ndarray:
+    return np.arange(answers.n_objects).astype(str) if answers.labels is None else answers.labels
+
+
+def _matched(
+    answers: Comparisons, models: Mapping[str, ObjectModel]
+) -> tuple[Comparisons, dict[str, np.ndarray], dict[str, list[str]], float]:
+    """Answers about objects that all models have, the row of each object in each model, and what is missing."""
+    names = _names(answers)
+    rows, missing = {}, {}
+    everywhere = np.ones(len(names), dtype=bool)
+    for name, model in models.items():
+        rows[name] = model.rows_of(names)
+        lacks = (rows[name] < 0) & answers.seen
+        if lacks.any():
+            missing[name] = names[lacks].tolist()
+        if not (~lacks & answers.seen).any():
+            own = "rows without names" if model.labels is None else listed(map(shown, model.labels), 3)
+            expected = listed(map(shown, names), 3)
+            raise ValueError(f"models: {name!r} has none of the objects of the answers: got {own}, expected {expected}")
+        everywhere &= ~lacks
+    inside = everywhere[answers.index].all(axis=1)
+    whole = answers.of_answers(_all_of(inside, answers)) if not inside.all() else answers
+    if not len(whole):
+        raise ValueError("models: no answer is about objects that all models have")
+    return whole, rows, missing, answers.n_answers - whole.n_answers
+
+
+def _all_of(holds: np.ndarray, answers: Comparisons) -> np.ndarray:
+    """Whether something holds for all comparisons of each entry of `answers.answers`."""
+    if answers.answer is None:
+        return holds
+    return np.bincount(answers.answer, weights=~holds, minlength=len(answers.answers)) == 0
+
+
+def _predicted(
+    model: ObjectModel, measure: str, rows: np.ndarray, answers: Comparisons, answer: np.ndarray
+) -> np.ndarray:
+    i, j, l, k = rows[answers.quadruplets()].T  # noqa: E741 - the names of the convention d(i, j) < d(l, k)
+    holds = model.similarity(i, j, measure) > model.similarity(l, k, measure)
+    return (np.bincount(answer, weights=~holds) == 0).astype(float)
+
+
+def _predicted_by_maps(
+    answers: Comparisons, answer: np.ndarray, n_components: int | str, seed: int, n_jobs: int | None
+) -> np.ndarray:
+    """Whether maps of the answers to other questions predict each answer; NaN where an object has no position."""
+    questions = question_of_rows(answers)
+    n_folds = min(_FOLDS, int(questions.max()) + 1)
+    if n_folds < 2:
+        raise ValueError("best_map: all answers are to one question; use best_map=None")
+    units = Coded(questions.astype(np.int32), np.arange(questions.max() + 1))
+    fold = fold_of_rows(len(answers), n_folds, np.random.default_rng(seed), units)
+
+    def tried(number: int) -> tuple[np.ndarray, np.ndarray]:
+        held_out = fold == number
+        model = OrdinalEmbedding(n_components, random_state=seed, n_jobs=1).fit(answers[~held_out])
+        return comparison_distances(filled(model.embedding_, answers.n_objects), answers[held_out])
+
+    near, far = np.empty(len(answers)), np.empty(len(answers))
+    for number, found in enumerate(quiet_map(tried, n_jobs, range(n_folds))):
+        near[fold == number], far[fold == number] = found
+    n_violated = np.bincount(answer, weights=~(near < far))
+    has_place = np.bincount(answer, weights=np.isnan(near + far)) == 0
+    return np.where(has_place, n_violated == 0, np.nan)
+
+
+@dataclass(frozen=True)
+class _Units:
+    """Who answered what: answers to one question depend on each other, and so do those of one participant."""
+
+    votes: np.ndarray
+    question: np.ndarray
+    person: np.ndarray | None
+
+    @classmethod
+    def of(cls, answers: Comparisons, first: np.ndarray) -> _Units:
+        people = answers.people
+        person = None if people is None or len(set(people.codes)) < 3 else people.codes[first]
+        return cls(answers.votes[first], question_of_rows(answers)[first], person)
+
+    def shares(self, values: np.ndarray) -> tuple[float, Interval, Interval | None]:
+        """Mean, and Wilson's intervals with the effective number of answers, by question and by participant."""
+        intervals = []
+        for mean, error, n_units in self._means(values):
+            spread = mean * (1 - mean)
+            n = spread / error**2 if error > 0 and spread > 0 else n_units
+            low, high = wilson_interval(mean, n, LEVEL)
+            intervals.append((float(low), float(high)))
+        return mean, intervals[0], intervals[1] if len(intervals) > 1 else None
+
+    def differences(self, values: np.ndarray) -> tuple[float, Interval, Interval | None]:
+        """Mean, and Student's intervals by question and by participant."""
+        intervals = []
+        for mean, error, n_units in self._means(values):
+            half = float(t.ppf((1 + LEVEL) / 2, n_units - 1)) * error if n_units > 1 else math.inf
+            intervals.append((mean - half, mean + half))
+        return mean, intervals[0], intervals[1] if len(intervals) > 1 else None
+
+    def _means(self, values: np.ndarray) -> list[tuple[float, float, int]]:
+        """Mean, standard error and number of units, by question and, if known, by participant."""
+        known = ~np.isnan(values)
+        units = [unit[known] for unit in (self.question, self.person) if unit is not None]
+        return [clustered_mean(values[known], self.votes[known], unit) for unit in units]
+
+
+def _chance(answers: Comparisons) -> float | None:
+    kinds = answers.answers.kinds()
+    if "rankings" in kinds:
+        return None
+    each = {_CHANCE.get(kind, 0.5) for kind in kinds}
+    return each.pop() if len(each) == 1 else None

@@ -1,0 +1,133 @@
+"""What a model says of objects: features, or a matrix of distances or similarities."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nearer.data.validate import check_numbers, check_objects, row_names
+from nearer.io.objects import read_features
+
+_CHUNK = 1 << 22  # numbers held at once
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class ObjectModel:
+    """What a model says of objects, by row.
+
+    Parameters
+    ----------
+    values : array-like of float
+        Finite. A pandas table brings its index as labels.
+    labels : sequence of str, shape (n_objects,), optional
+        Names of the objects. Default: the rows are the objects of the answers, in their order.
+    """
+
+    values: np.ndarray
+    labels: np.ndarray | None  # of str, (n_objects,)
+
+    def __init__(self, values: ArrayLike, labels: Any = None):
+        array = check_numbers(values, type(self).__name__)
+        self._check(array)
+        _, names = check_objects(len(array), row_names(values) if labels is None else labels)
+        vars(self).update(values=array, labels=names)
+
+    def rows_of(self, names: np.ndarray) -> np.ndarray:
+        """The row of each object, by name, or by number where there are no labels; -1 for none."""
+        n = len(self.values)
+        if self.labels is None:
+            return np.where(np.arange(len(names)) < n, np.arange(len(names)), -1)
+        row_of = {label: row for row, label in enumerate(self.labels.tolist())}
+        return np.array([row_of.get(name, -1) for name in names.tolist()])
+
+    def _check(self, values: np.ndarray) -> None:
+        name, n = type(self).__name__, len(values) if values.ndim else 0
+        if values.ndim != 2 or 0 in values.shape:
+            raise ValueError(f"{name}: got shape {values.shape}, expected {self._expected(n)}")
+        if not np.isfinite(values).all():
+            row, column = np.argwhere(~np.isfinite(values))[0].tolist()
+            raise ValueError(
+                f"{name}: got {values[row, column]} in row {row}, column {column}, expected finite numbers"
+            )
+
+    def _expected(self, n: int) -> str:
+        return "(n_objects, n_features)"
+
+    def similarity(self, first: np.ndarray, second: np.ndarray, measure: str) -> np.ndarray:
+        """How similar pairs of rows are, float (m,); only the order means something."""
+        raise NotImplementedError
+
+
+class Features(ObjectModel):
+    """Features or coordinates of objects, shape (n_objects, n_features)."""
+
+    def similarity(self, first: np.ndarray, second: np.ndarray, measure: str) -> np.ndarray:
+        X = unit_rows(self.values) if measure == "cosine" else self.values
+        found = np.empty(len(first))
+        step = max(_CHUNK // X.shape[1], 1)
+        for start in range(0, len(first), step):
+            rows = slice(start, start + step)
+            a, b = X[first[rows]], X[second[rows]]
+            found[rows] = -((a - b) ** 2).sum(axis=1) if measure == "euclidean" else (a * b).sum(axis=1)
+        return found
+
+
+class Similarities(ObjectModel):
+    """A symmetric matrix of similarities, shape (n_objects, n_objects)."""
+
+    def _check(self, values: np.ndarray) -> None:
+        super()._check(values)
+        if len(values) != values.shape[1]:
+            raise ValueError(f"{type(self).__name__}: got shape {values.shape}, expected {self._expected(len(values))}")
+        off = np.abs(values - values.T)
+        if off.max() > 1e-6 * max(np.abs(values).max(), 1e-300):
+            row, column = np.unravel_index(off.argmax(), off.shape)
+            got = f"{values[row, column]:.6g} and {values[column, row]:.6g}"
+            where = f"rows {row} and {column}"
+            raise ValueError(f"{type(self).__name__}: got {got} between {where}, expected a symmetric matrix")
+
+    def _expected(self, n: int) -> str:
+        return f"({n}, {n}), a value for each pair of objects"
+
+    def similarity(self, first: np.ndarray, second: np.ndarray, measure: str) -> np.ndarray:
+        return self.values[first, second]
+
+
+class Distances(Similarities):
+    """A symmetric matrix of distances, shape (n_objects, n_objects)."""
+
+    def similarity(self, first: np.ndarray, second: np.ndarray, measure: str) -> np.ndarray:
+        return -self.values[first, second]
+
+
+def unit_rows(X: np.ndarray) -> np.ndarray:
+    """Rows of length one; a row of zeros stays."""
+    length = np.linalg.norm(X, axis=1, keepdims=True)
+    return X / np.where(length > 0, length, 1.0)
+
+
+def as_model(given: Any) -> ObjectModel:
+    """Features unless it says otherwise; a fitted map gives its coordinates, without objects that have none."""
+    if isinstance(given, ObjectModel):
+        return given
+    if not hasattr(given, "embedding_"):
+        return Features(given)
+    placed = np.isfinite(given.embedding_).all(axis=1)
+    names = np.arange(len(placed)) if given.labels_ is None else np.asarray(given.labels_)
+    return Features(given.embedding_[placed], names[placed])
+
+
+def read_model(path: str | os.PathLike[str], holds: type[ObjectModel] = Features) -> ObjectModel:
+    """Read a model from .npy, .npz, .mat or a table: numbers by row, and the names of the objects in ``label(s)``.
+
+    Without names, the objects are called 0, 1, ...
+    """
+    values, labels = read_features(path)
+    try:
+        return holds(values, np.arange(len(values)) if labels is None else labels)
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from error
