@@ -198,8 +198,8 @@ def _matched(
         if lacks.any():
             missing[name] = names[lacks].tolist()
         if not (~lacks & answers.seen).any():
-            own = "rows without names" if model.labels is None else listed(map(shown, model.labels), 3)
-            expected = listed(map(shown, names), 3)
+            own = "rows without names" if model.labels is None else listed(map(shown, model.labels.tolist()), 3)
+            expected = listed(map(shown, names.tolist()), 3)
             raise ValueError(f"models: {name!r} has none of the objects of the answers: got {own}, expected {expected}")
         everywhere &= ~lacks
     inside = everywhere[answers.index].all(axis=1)
