@@ -248,6 +248,11 @@ def _predicted_by_maps(
     return np.where(has_place, n_violated == 0, np.nan)
 
 
+def _quantile(degrees: float) -> float:
+    """Of Student's distribution."""
+    return float(t.ppf((1 + LEVEL) / 2, max(degrees, 1)))
+
+
 @dataclass(frozen=True)
 class _Units:
     """Who answered what: answers to one question depend on each other, and so do those of one participant."""
@@ -266,9 +271,8 @@ class _Units:
         """Mean, and Wilson's intervals with the effective number of answers, by question and by participant."""
         intervals = []
         for mean, error, n_units in self._means(values):
-            spread = mean * (1 - mean)
-            n = spread / error**2 if error > 0 and spread > 0 else n_units
-            low, high = wilson_interval(mean, n, LEVEL)
+            n = mean * (1 - mean) / error**2 if error > 0 else float(n_units)
+            low, high = wilson_interval(mean, n * (_quantile(np.inf) / _quantile(n_units - 1)) ** 2, LEVEL)
             intervals.append((float(low), float(high)))
         return mean, intervals[0], intervals[1] if len(intervals) > 1 else None
 
@@ -276,7 +280,7 @@ class _Units:
         """Mean, and Student's intervals by question and by participant."""
         intervals = []
         for mean, error, n_units in self._means(values):
-            half = float(t.ppf((1 + LEVEL) / 2, n_units - 1)) * error if n_units > 1 else math.inf
+            half = _quantile(n_units - 1) * error if n_units > 1 else math.inf
             intervals.append((mean - half, mean + half))
         return mean, intervals[0], intervals[1] if len(intervals) > 1 else None
 
