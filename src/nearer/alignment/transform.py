@@ -191,7 +191,9 @@ class _Problem:
             return value, np.append(by_A.ravel(), slope @ margin)
 
         found, free = [], np.zeros(r * r + 1)
+        bounds = [(None, None)] * (r * r) + [(-10.0, 10.0)]
         for penalty in SETTING.penalties:  # each starts from the result of a stronger one
-            free = minimize(value_and_gradient, free, (penalty,), "L-BFGS-B", jac=True, options={"maxiter": 100}).x
+            options = {"args": (penalty,), "jac": True, "bounds": bounds, "options": {"maxiter": 100}}
+            free = minimize(value_and_gradient, free, method="L-BFGS-B", **options).x
             found.append(V @ free[:-1].reshape(r, r) @ V.T)
         return found
