@@ -68,11 +68,14 @@ _LN2 = 0.6931471805599453
 
 _uncached = []  # the error, once it was reported
 _sources = {}
-compiling = set()  # numbers of threads that compile: they must not be interrupted
 
 
 class _CheckedFile(IndexDataCacheFile):
-    """A cache file with a digest and its key, so that damaged code or code for another signature never runs."""
+    """A cache file with a digest and its key.
+
+    Processes that compile at the same time may give one file to two signatures; such code never runs, nor does damaged
+    code.
+    """
 
     def save(self, key, data):
         content = self._dump((key, data))
@@ -102,47 +105,43 @@ class _Cache(FunctionCache):
             return super().load_overload(sig, target_context)
         except Exception as error:  # pickle and LLVM raise anything for damaged bytes
             logger.info("%s: cached code cannot be used (%r); compiling it again", self._name, error)
-        try:
+        with _reported():
             self.flush()
-        except OSError as error:
-            _warn_uncached(error)
         return None
 
     def save_overload(self, sig, data):
-        try:
+        with _reported():
             super().save_overload(sig, data)
-        except OSError as error:
-            _warn_uncached(error)
 
 
-def _warn_uncached(error):
-    """Warn once per process that compiled code cannot be kept, and say what would help."""
-    if not _uncached:
-        _uncached.append(error)
-        logger.warning(
-            "compiled code cannot be kept on this machine (%s), so every process spends some seconds compiling; "
-            "set NUMBA_CACHE_DIR to a folder that can be written to",
-            error,
-        )
+@contextlib.contextmanager
+def _reported():
+    """Warn, once per process, where compiled code cannot be kept."""
+    try:
+        yield
+    except (RuntimeError, OSError) as error:  # no folder that can be written to, or a full disk
+        if not _uncached:
+            _uncached.append(error)
+            logger.warning(
+                "compiled code cannot be kept on this machine (%s), so every process spends some seconds compiling; "
+                "set NUMBA_CACHE_DIR to a folder that can be written to",
+                error,
+            )
 
 
 @contextlib.contextmanager
 def _undisturbed():
     """Defer SIGINT during compilation; LLVM callbacks cannot be interrupted safely."""
-    thread = threading.get_ident()
-    if thread in compiling:  # a kernel that another one calls
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or threading.current_thread() is not threading.main_thread():
         yield
         return
     pressed = []
-    caught = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is not None
-    before = signal.signal(signal.SIGINT, lambda *_: pressed.append(True)) if caught else None
-    compiling.add(thread)
+    signal.signal(signal.SIGINT, lambda *_: pressed.append(True))
     try:
         yield
     finally:
-        compiling.discard(thread)
-        if caught:
-            signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, before)
         for _ in pressed:
             signal.raise_signal(signal.SIGINT)
 
@@ -160,10 +159,8 @@ def _jit(function):
     kernel = _njit(function)
     _sources[function.__name__] = function
     if isinstance(kernel, Dispatcher):
-        try:
+        with _reported():
             kernel._cache = _Cache(function)
-        except (RuntimeError, OSError) as error:  # no folder that can be written to
-            _warn_uncached(error)
     return kernel
 
 
