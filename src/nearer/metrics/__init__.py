@@ -1,4 +1,4 @@
-"""How good is a map: comparisons satisfied, calibration, agreement of shapes, retrieval."""
+"""How good is a map: comparisons satisfied, calibration, agreement of shapes, neighbours."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from nearer.metrics.comparison import (
     wilson_interval,
     worst_comparisons,
 )
+from nearer.metrics.neighbours import nearest_neighbours
 from nearer.metrics.procrustes import (
     Similarity,
     fit_procrustes,
@@ -23,16 +24,10 @@ from nearer.metrics.procrustes import (
     procrustes_distance,
     spread_shares,
 )
-from nearer.metrics.retrieval import (
-    RetrievalScores,
-    mean_average_precision,
-    nearest_neighbours,
-    retrieval_scores,
-)
 
 __all__ = [
-    "AnswerLaw", "Calibration", "RetrievalScores", "Similarity", "WorstComparisons", "calibration",
-    "comparison_accuracy", "comparison_distances", "comparison_error", "fit_answer_law", "fit_procrustes", "log_loss",
-    "log_ratio", "mean_average_precision", "nearest_neighbours", "principal_axes", "procrustes_align",
-    "procrustes_distance", "retrieval_scores", "spread_shares", "wilson_interval", "worst_comparisons",
+    "AnswerLaw", "Calibration", "Similarity", "WorstComparisons", "calibration", "comparison_accuracy",
+    "comparison_distances", "comparison_error", "fit_answer_law", "fit_procrustes", "log_loss", "log_ratio",
+    "nearest_neighbours", "principal_axes", "procrustes_align", "procrustes_distance", "spread_shares",
+    "wilson_interval", "worst_comparisons",
 ]  # fmt: skip
