@@ -35,16 +35,8 @@ class StreamedObjective(BlockObjective):
 
     Stochastic passes visit the blocks in random order and take as many steps in each as it has comparisons.
 
-    Parameters
-    ----------
-    source : BlockSource
-        From `nearer.io.open_blocks`.
-    loss : str or Loss
-    n_components, n_objects : int
-    n_jobs : int or None
-        Threads; None means all cores. The result does not depend on it.
-    block_size : int or None
-        Comparisons in a block; None means four per object, between 2^18 and 2^22.
+    `source` is from `nearer.io.open_blocks`. A block has `block_size` comparisons; None means four per object, between
+    2^18 and 2^22. The result does not depend on `n_jobs`, the number of threads (None: all cores).
     """
 
     def __init__(
