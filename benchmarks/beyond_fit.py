@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from experiments.data import load_letters
 from experiments.problems import retrieval_problem
-from experiments.retrieval import retrieval_scores
+from nearer.metrics.retrieval import retrieval_scores
 
 from benchmarks import common
 from nearer import FeatureMap, OrdinalEmbedding

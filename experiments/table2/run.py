@@ -11,7 +11,7 @@ import numpy as np
 from experiments.data import load_digits, load_letters
 from experiments.methods import METHODS, Settings, absolute, grid, pairs
 from experiments.problems import RetrievalProblem, retrieval_problem
-from experiments.retrieval import retrieval_scores
+from nearer.metrics.retrieval import retrieval_scores
 from experiments.search import Point, search, untried
 from experiments.sun import load_sun
 from experiments.table2.config import AUTHORS_EPSILON, CATEGORIES, FULL, QUICK, TUNING_DRAW, Config, K

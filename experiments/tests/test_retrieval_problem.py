@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from experiments.data import load_letters
 from experiments.problems import retrieval_problem
-from experiments.retrieval import retrieval_scores
+from nearer.metrics.retrieval import retrieval_scores
 
 from nearer import FeatureMap, OrdinalEmbedding
 

@@ -24,10 +24,11 @@ from nearer.metrics.procrustes import (
     procrustes_distance,
     spread_shares,
 )
+from nearer.metrics.retrieval import RetrievalScores, retrieval_scores
 
 __all__ = [
-    "AnswerLaw", "Calibration", "Similarity", "WorstComparisons", "calibration", "comparison_accuracy",
+    "AnswerLaw", "Calibration", "RetrievalScores", "Similarity", "WorstComparisons", "calibration", "comparison_accuracy",
     "comparison_distances", "comparison_error", "fit_answer_law", "fit_procrustes", "log_loss", "log_ratio",
-    "nearest_neighbours", "principal_axes", "procrustes_align", "procrustes_distance", "spread_shares",
-    "wilson_interval", "worst_comparisons",
+    "nearest_neighbours", "principal_axes", "procrustes_align", "procrustes_distance",
+    "retrieval_scores", "spread_shares", "wilson_interval", "worst_comparisons",
 ]  # fmt: skip

@@ -19,6 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
+from nearer.data import check_integer
+from nearer.data.validate import refuse_rows
+from nearer.metrics.comparison import check_points
+
 CHUNK_DISTANCES = 1 << 21  # held at once (16 MB, and a few times that in work space)
 
 
@@ -32,9 +36,24 @@ class RetrievalScores:
     average_precision: np.ndarray  # (n, m), AP truncated at K; NaN for a query without relevant items
 
 
-def retrieval_scores(points: np.ndarray, labels: np.ndarray, k: ArrayLike = 40) -> RetrievalScores:
-    """Scores of points (n, d) with labels (n,) at one or more cut-offs, some queries at a time."""
-    n, cutoffs = len(points), np.atleast_1d(k)
+def retrieval_scores(embedding: ArrayLike, labels: ArrayLike, k: ArrayLike = 40) -> RetrievalScores:
+    """Rank all other items for every item, some queries at a time.
+
+    Parameters
+    ----------
+    embedding : array (n, d)
+        Finite positions or features.
+    labels : array (n,)
+        The class of each item.
+    k : int or int array (m,)
+        Cut-offs, at least 1.
+    """
+    points = check_points(embedding)
+    refuse_rows(~np.isfinite(points).all(axis=1), points, "embedding", "expected finite numbers")
+    cutoffs = np.array([check_integer(one, "k", 1) for one in np.atleast_1d(k).tolist()])
+    n = len(points)
+    if np.shape(labels) != (n,):
+        raise ValueError(f"labels: got shape {np.shape(labels)}, expected ({n},)")
     codes = np.unique(labels, return_inverse=True)[1]
     n_relevant = np.bincount(codes)[codes] - 1
     answerable = n_relevant > 0

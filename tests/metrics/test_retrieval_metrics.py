@@ -1,12 +1,11 @@
-"""Retrieval scores against a loop written from the definition; the letters."""
+"""Retrieval scores against a loop written from the definition."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from experiments import retrieval
-from experiments.data import load_letters
-from experiments.retrieval import retrieval_scores
+from nearer.metrics import retrieval
+from nearer.metrics.retrieval import retrieval_scores
 
 
 def reference(points, labels, k):
@@ -41,15 +40,15 @@ def test_against_the_definition(monkeypatch, k, ties):
     np.testing.assert_allclose(found, expected[np.isfinite(expected[:, 2])].mean(axis=0))
 
 
-def test_nothing_relevant():
-    with pytest.raises(ValueError, match="no query has a relevant item"):
-        retrieval_scores(np.zeros((3, 1)), np.arange(3))
-
-
-def test_letters():
-    data = load_letters()
-    assert data.features.shape == (20_000, 16)
-    assert data.features.max() == 15
-    letters, counts = np.unique(data.labels, return_counts=True)
-    assert "".join(letters) == "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    assert (counts.min(), counts.max()) == (734, 813)
+@pytest.mark.parametrize(
+    ("points", "labels", "k", "message"),
+    [
+        (np.zeros((3, 1)), np.arange(3), 1, "no query has a relevant item"),
+        (np.zeros((3, 1)), np.zeros(2), 1, r"labels: got shape \(2,\), expected \(3,\)"),
+        (np.full((3, 1), np.nan), np.zeros(3), 1, "embedding"),
+        (np.zeros((3, 1)), np.zeros(3), 0, "k: got 0"),
+    ],
+)
+def test_refusals(points, labels, k, message):
+    with pytest.raises(ValueError, match=message):
+        retrieval_scores(points, labels, k)
