@@ -69,7 +69,7 @@ class FileSource(Source):
 
     @contextlib.contextmanager
     def objective(self, loss: Loss, n_components: int, n_jobs: int | None, n_starts: int) -> Iterator[Any]:
-        blocks = open_blocks(self.path, n_objects=self.n_objects, participants=False)
+        blocks = open_blocks(self.path, n_objects=self.n_objects)
         self.rows, self.seen = np.arange(blocks.n_objects), blocks.seen
         self.labels, self.n_columns = blocks.labels, blocks.n_columns
         _check_memory(blocks.n_objects, blocks.n_objects, n_starts, n_components)

@@ -34,11 +34,8 @@ def visible(text: str) -> str:
 def json_text(values: Mapping[str, Any]) -> str:
     """Values and arrays as JSON; what is not finite becomes null."""
 
-    def simple(value: Any) -> Any:
-        return value.tolist() if hasattr(value, "tolist") else str(value)
-
-    plain = json.loads(json.dumps(values, default=simple), parse_constant=lambda _: None)
-    return json.dumps(plain, indent=2)
+    text = json.dumps(values, default=lambda value: value.tolist() if hasattr(value, "tolist") else str(value))
+    return json.dumps(json.loads(text, parse_constant=lambda _: None), indent=2)
 
 
 def repeat_command() -> str:
@@ -146,15 +143,8 @@ class OutputFile(click.Path):
 
         path = os.fsdecode(super().convert(value, param, ctx))
         check_ending(path, self.endings)
-        force = ctx.params.get("force", False)
-        if os.path.isfile(path) and not force:
-            raise FileExistsError(f"{path}: exists already; use --force to replace it")
-        refuse_unwritable(path, force)
+        refuse_unwritable(path, ctx.params.get("force", False))
         return path
-
-
-def write_summary(folder: Path, values: Mapping[str, Any]) -> None:
-    (folder / SUMMARY).write_text(json_text(values) + "\n", encoding="utf-8")
 
 
 class Results:

@@ -19,11 +19,11 @@ def is_table(X: Any) -> bool:
         return True
     if isinstance(X, np.ndarray):
         return X.dtype.names is not None or (X.size > 0 and isinstance(np.asarray(X).flat[0], str))
-    if not isinstance(X, Sequence) or isinstance(X, (str, bytes, memoryview)) or not X:
+    if not isinstance(X, (list, tuple)) or not X:
         return False
-    if any(map(_names_cells, set(map(type, X)))):
+    if isinstance(X[0], Mapping):
         return True
-    return isinstance(X[0], (list, tuple, np.ndarray)) and np.ndim(X[0]) > 0 and any(isinstance(c, str) for c in X[0])
+    return isinstance(X[0], (list, tuple)) and any(isinstance(cell, str) for cell in X[0])
 
 
 def as_table(X: Any, name: str = "table") -> MemoryTable:
@@ -62,9 +62,8 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
         return range(X.shape[1]), list(X.T)
     if not isinstance(X, Sequence) or isinstance(X, (str, bytes)) or not len(X) or not hasattr(X[0], "__len__"):
         raise FileFormatError(f"{name}: got {kind}, expected a table, or rows with the same number of cells")
-    rows = [row._asdict() if hasattr(row, "_asdict") else row.tolist() if hasattr(row, "tolist") else row for row in X]
-    table = from_rows(MemoryTable(name, kind, []), rows)
-    return table.names if isinstance(rows[0], Mapping) else range(len(table.columns)), table.columns
+    table = from_rows(MemoryTable(name, kind, []), X)
+    return table.names if isinstance(X[0], Mapping) else range(len(table.columns)), table.columns
 
 
 def from_rows(table: MemoryTable, rows: Sequence[Any]) -> MemoryTable:
@@ -79,10 +78,6 @@ def from_rows(table: MemoryTable, rows: Sequence[Any]) -> MemoryTable:
     kinds = dict.fromkeys(map(tuple, rows))  # of keys
     names = list(dict.fromkeys(name for keys in kinds for name in keys))
     return replace(table, names=names, columns=[[row.get(name) for row in rows] for name in names])
-
-
-def _names_cells(kind: type) -> bool:
-    return issubclass(kind, Mapping) or hasattr(kind, "_asdict")  # of named tuples
 
 
 def refuse_other_order(X: Any, beside: Any, name: str) -> None:
