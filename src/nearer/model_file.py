@@ -186,7 +186,6 @@ def _decode_feature_map(about: dict[str, Any], arrays: Arrays) -> FeatureMap:
 
 
 def _put(arrays: Arrays, prefix: str, found: Mapping[str, np.ndarray | None]) -> None:
-    """Add arrays by name, except None."""
     for name, array in found.items():
         if array is not None:
             arrays[f"{prefix}{name}"] = little_endian(array)

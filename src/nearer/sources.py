@@ -41,8 +41,6 @@ class Source:
 
 
 class MemorySource(Source):
-    """Comparisons in memory."""
-
     def __init__(self, comparisons: Comparisons):
         self.comparisons = comparisons
         self.seen, self.labels = comparisons.seen, comparisons.labels

@@ -112,7 +112,8 @@ def test_row_groups_end_where_answers_end(tmp_path, monkeypatch, group):
 
 
 def test_participants_stay_in_the_file(tmp_path):
-    write_comparisons(tmp_path / "t.parquet", Comparisons.from_triplets(T, participants=[f"p{row}" for row in range(1000)]))
+    known = Comparisons.from_triplets(T, participants=[f"p{row}" for row in range(1000)])
+    write_comparisons(tmp_path / "t.parquet", known)
     for size in (99, 1000):  # 1000 is one block, which a reader keeps
         source = open_blocks(tmp_path / "t.parquet", n_objects=40)
         assert Comparisons.concat(list(source.blocks(size))) == Comparisons.from_triplets(T)

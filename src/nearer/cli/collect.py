@@ -172,7 +172,6 @@ def _switch(say: Say, study: str, database: str | None, paused: bool) -> None:
 
 
 def _opened(study: str, database: str | None, create: bool = False) -> tuple[Any, Any]:
-    """The study in a folder, and its database."""
     from nearer.collect.study import read_study
 
     read = read_study(study)
@@ -184,7 +183,6 @@ def _opened(study: str, database: str | None, create: bool = False) -> tuple[Any
 
 
 def _status(store: Any) -> tuple[dict[str, Any], str]:
-    """Progress of the participants, as values and as a line of text."""
     from nearer.collect.store import participant_table, study_status
 
     with store.reading() as connection:

@@ -93,10 +93,11 @@ def fit_command(
         "files": list(FILES),
     }
     drawn: dict[str, Any] = {}
-    about = {"title": title or Path(file).stem, "facts": facts, "groups": coloured, "images": images}
+    command, title = repeat_command(), title or Path(file).stem
+    shown: dict[str, Any] = {"facts": facts, "groups": coloured, "images": images}
     with results.writing() as target:
         try:
-            report = describe(model, answers, found, command=repeat_command(), **about)
+            report = describe(model, answers, found, title=title, command=command, **shown)
             report.save(target / "report.html")
             drawn["report"] = report.to_dict()
         finally:  # the map is kept even if the report fails
@@ -185,7 +186,6 @@ def _evaluate(
 
 
 def _figures(model: nearer.OrdinalEmbedding) -> dict[str, Any]:
-    """The figures of a fit for summary.json."""
     shown = ("converged", "message", "n_iter", "n_gradients")
     return {
         "n_objects": model.n_objects_,

@@ -53,7 +53,6 @@ def _declared(path: str, reading: dict[str, Any]) -> tuple[tuple[Layout, ...], d
 
 
 def open_answers(path: str, reading: dict[str, Any]) -> tuple[Table, tuple[Layout, ...], Path | None]:
-    """The table in a file, its layouts, and the layout file, if there is one."""
     from nearer.io.read import open_table
 
     layouts, carrier, file = _declared(path, reading)
@@ -168,7 +167,6 @@ def read_summary(map_path: str, model: nearer.OrdinalEmbedding) -> dict[str, Any
 
 
 def fingerprint(model: nearer.OrdinalEmbedding) -> str:
-    """A digest of the coordinates of a map."""
     import numpy as np
 
     X = np.asarray(model.embedding_, dtype="<f8")

@@ -100,7 +100,6 @@ class Say:
         self.result({"positions": table, **values}, csv_text(table).rstrip("\n") if out is None else None)
 
     def picture(self, drawn: Any, path: str, dpi: float = 200) -> None:
-        """Write a drawing to a file."""
         from nearer.plots import save_figure
 
         save_figure(drawn, path, dpi=dpi, force=self.force)

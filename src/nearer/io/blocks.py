@@ -14,7 +14,7 @@ import numpy as np
 
 from nearer.data import Comparisons, FileFormatError
 from nearer.data.coded import Column, names_in
-from nearer.data.messages import counted, listed
+from nearer.data.messages import listed
 from nearer.data.validate import check_objects
 from nearer.io.arrays import open_numpy
 from nearer.io.files import is_pattern, refuse_irregular
@@ -39,7 +39,6 @@ class Counts:
     names: Column = field(default_factory=lambda: names_in([]))  # of objects, in rows that could be read
     seen: Column = field(default_factory=lambda: names_in([]))  # those that occur in comparisons
     weighted: bool = False  # whether the comparisons have weights of their own
-    n_counting: int = 0  # comparisons of a weight above 0: the others are lost where a block holds nothing else
     n_checks: int = 0
     dropped: Dropped = field(default_factory=dict)
 
@@ -53,7 +52,6 @@ class Counts:
             names_in([self.names, other.names]),
             names_in([self.seen, other.seen]),
             self.weighted or other.weighted,
-            self.n_counting + other.n_counting,
             self.n_checks + other.n_checks,
             join_dropped(self.dropped, other.dropped),
         )
@@ -81,7 +79,6 @@ def _counts(found: Decoded) -> Counts:
         found.names,
         found.names.take(made.seen),
         made.weights is not None,
-        n_counting(made),
         checks,
         dropped,
     )
@@ -89,10 +86,6 @@ def _counts(found: Decoded) -> Counts:
 
 def total_weight(made: Comparisons) -> float:
     return float(len(made)) if made.weights is None else float(made.weights.sum())
-
-
-def n_counting(made: Comparisons) -> int:
-    return len(made) if made.weights is None else int(np.count_nonzero(made.weights))
 
 
 @dataclass(frozen=True)
@@ -105,7 +98,7 @@ class BlockPlan:
     def comparisons(self, table: Table) -> Comparisons | None:
         found, _ = decode(table, self.plans, table.read(positions_of(self.plans)), self.objects.names)
         made = [Comparisons.from_parts(one.parts(self.objects)) for one in found]
-        made = [part.replaced(dropped={}) for part in made if n_counting(part)]
+        made = [part.replaced(dropped={}) for part in made if total_weight(part) > 0]
         return _in_one(made) if made else None
 
 
@@ -113,7 +106,7 @@ def settle(
     name: str, total: Counts, first: Table, plans: Sequence[Plan], n_objects: int | None
 ) -> tuple[BlockPlan, np.ndarray]:
     """Decide how blocks become comparisons, and which objects occur in them, by number; rows left out are warned of."""
-    if not total.n_counting:
+    if not total.weight:
         raise FileFormatError(f"{name}: {nothing_left(total.dropped, total.n_checks, total.n_comparisons)}")
     objects = number_objects(total.names, first, plans[0].layout, n_objects=n_objects)
     warn_dropped(name, total.dropped)
@@ -174,7 +167,6 @@ class BlockReader:
         plans: Sequence[Plan],
         n_objects: int | None,
     ) -> None:
-        self.path = path
         self._files = files
         self._states = {file.name: _state(file.name) for file in files}
         self._only: list[Comparisons] | None = None
@@ -183,7 +175,7 @@ class BlockReader:
         total = reduce(Counts.join, (count_block(table, plans) for table in self._tables(_SCAN_ROWS)), Counts())
         self._plan, seen = settle(path, total, first, plans, n_objects)
         objects = self._plan.objects
-        self.n_comparisons, self.n_columns, self._n_counting = total.n_comparisons, total.width, total.n_counting
+        self.n_comparisons, self.n_columns = total.n_comparisons, total.width
         self.total_weight, self.has_weights = total.weight, total.weighted
         self.n_objects, self.labels, self.dropped = objects.n_objects, objects.labels, total.dropped
         self.seen = np.zeros(self.n_objects, dtype=bool)
@@ -218,11 +210,9 @@ class BlockReader:
             raise FileFormatError(f"{file}: has changed since it was first read")
 
     def _read(self, size: int, rng: np.random.Generator | None) -> Iterator[Comparisons]:
-        """Yield blocks of about `size` comparisons; a pass must give what was there first."""
+        """Yield blocks of about `size` comparisons."""
         rest: list[Comparisons] = []
-        total = 0
         for part in filter(None, map(self._plan.comparisons, self._tables(size, rng))):
-            total += n_counting(part)
             whole, start = _in_one([*rest, part]), 0
             ends = np.flatnonzero(np.diff(whole.of_rows(np.arange(len(whole.answers))), append=-1)) + 1  # of answers
             while len(whole) - start >= size:
@@ -232,11 +222,6 @@ class BlockReader:
                 start = cut
             rest = [whole.take(slice(start, None))] if start < len(whole) else []
         yield from rest
-        if total != self._n_counting:
-            raise FileFormatError(
-                f"{self.path}: has {counted(total, 'comparison')}, but had {self._n_counting:,} when first read; "
-                "the file has changed"
-            )
 
 
 def _in_one(parts: list[Comparisons]) -> Comparisons:

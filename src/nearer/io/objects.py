@@ -23,8 +23,6 @@ NUMBERS, WORDS, LIST = "label, x1, x2", "label, group", "label"  # what a table 
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a small table as text."""
-
     rows: list[list[str]]  # the first holds the names of the columns
     table: Table
     at: list[int]  # where each row is in `table`; -1 for the names

@@ -131,8 +131,6 @@ def _decoded(table: Table, plan: Plan, read: Mapping[int, Column], known: Column
 
 
 class _Rows:
-    """The rows that are left, and what was read of them."""
-
     def __init__(self, table: Table, plan: Plan, read: Mapping[int, Column]) -> None:
         self.table, self.plan, self.layout, self.form = table, plan, plan.layout, plan.form
         self.columns: dict[Any, Column] = {role: read[at].without(plan.layout.missing) for role, at in plan.at.items()}

@@ -37,7 +37,6 @@ class Plan:
 
 
 def positions_of(plans: Iterable[Plan]) -> list[int]:
-    """The positions of all columns that are read."""
     found = (position for plan in plans for position in (*plan.at.values(), *plan.also.values(), *plan.where))
     return list(dict.fromkeys(found))
 
