@@ -71,7 +71,7 @@ class Say:
         return while_compiling(lambda: self.note("compiling for this machine, once: some seconds"))
 
     def result(self, values: Mapping[str, Any], text: str | None = None) -> None:
-        """Print `values` as JSON, or `text` if any; what another program reads stays as it is."""
+        """Print `values` as JSON, or `text` if any, on a terminal without control characters."""
         if self.as_json:
             click.echo(json_text(values))
         elif text is not None:
@@ -83,6 +83,8 @@ class Say:
 
     def table(self, table: Mapping[str, Sequence[Any]], values: Mapping[str, Any], out: str | None) -> None:
         """Write a table to a CSV file, or print it; `values` is the result as JSON."""
+        from nearer.io.text import csv_text
+
         text = csv_text(table, ".6g")
         if out is not None:
             self.write(out, text)
@@ -90,10 +92,10 @@ class Say:
 
     def positions(self, positions: Any, labels: Any, values: Mapping[str, Any], out: str | None) -> None:
         """Write positions (n, n_components) to a file, or print them as CSV; `values` are further results."""
-        from nearer.coordinates import write_embedding
+        from nearer.coordinates import columns_of_map, write_embedding
+        from nearer.io.text import csv_text
 
-        table = {"label": [str(label) for label in labels]}
-        table |= {f"x{axis + 1}": column.tolist() for axis, column in enumerate(positions.T)}
+        table = columns_of_map(positions, [str(label) for label in labels])
         if out is not None:
             write_embedding(out, positions, table["label"], force=self.force)
             self.note(f"wrote {out}")
@@ -112,22 +114,6 @@ class Say:
         with atomic_write(path, self.force, mode="w") as file:
             file.write(text)
         self.note(f"wrote {path}")
-
-
-def csv_text(table: Mapping[str, Sequence[Any]], spec: str = "") -> str:
-    """A table as CSV: text is guarded and quoted where needed, floats are formatted by `spec`, NaN is empty."""
-    from nearer.io.text import text_cells
-
-    def cell(value: Any) -> str:
-        if isinstance(value, float):
-            return "" if value != value else f"{value:{spec}}"
-        return str(value)
-
-    columns = [
-        text_cells(values, name) if any(isinstance(value, str) for value in values) else map(cell, values)
-        for name, values in table.items()
-    ]
-    return "".join(f"{','.join(row)}\n" for row in [tuple(table), *zip(*columns)])
 
 
 class OutputFile(click.Path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,9 +29,7 @@ def open_numpy(path: str, *, sheet: str | None = None) -> MemoryTable:
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from error
     except Exception as error:  # NumPy and zip raise many kinds for a damaged file
-        pickled = any(word in str(error) for word in ("pickle", "Object arrays", "Python objects"))
-        why = "it holds Python objects (pickled), which are not read: loading them could run code" if pickled else error
-        raise FileFormatError(f"{path}: is not a readable NumPy file: {why}") from error
+        raise FileFormatError(f"{path}: is not a readable NumPy file: {error}") from error
     if sheet is None and isinstance(loaded, np.ndarray):
         return open_matrix(path, "NumPy array", arrays[""])
     return _open_arrays(path, "NumPy archive", arrays, sheet)
@@ -99,13 +96,10 @@ def _decoded(array: np.ndarray) -> np.ndarray:
 
 
 def _refuse_strange(archive: Any) -> None:
-    """Refuse an archive of other files, or of members that overlap or hold more than memory does."""
+    """Refuse an archive of other files, or one that holds more than memory does."""
     held = archive.namelist()
     if not all(name.endswith(".npy") for name in held):
         raise FileFormatError(f"is a zip archive of {listed(map(shown, held[:3]))}: unpack it first")
-    members = archive.infolist()
-    size, available = sum(member.file_size for member in members), available_memory()
-    if sum(member.compress_size for member in members) > Path(archive.filename or archive.fp.name).stat().st_size:
-        raise FileFormatError("is not a readable NumPy file: its members overlap")
+    size, available = sum(member.file_size for member in archive.infolist()), available_memory()
     if available is not None and size > available:
         raise FileFormatError(f"holds arrays of {size / 1e9:,.1f} GB, and {available / 1e9:,.1f} GB are free")

@@ -105,7 +105,7 @@ class BlockPlan:
 def settle(
     name: str, total: Counts, first: Table, plans: Sequence[Plan], n_objects: int | None
 ) -> tuple[BlockPlan, np.ndarray]:
-    """Decide how blocks become comparisons, and which objects occur in them, by number; rows left out are warned of."""
+    """Decide how blocks become comparisons, and which objects, by number, occur in them; warn of rows left out."""
     if not total.weight:
         raise FileFormatError(f"{name}: {nothing_left(total.dropped, total.n_checks, total.n_comparisons)}")
     objects = number_objects(total.names, first, plans[0].layout, n_objects=n_objects)

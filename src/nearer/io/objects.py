@@ -1,4 +1,4 @@
-"""Side tables: what is known of objects besides the answers: coordinates, features, groups, or names alone."""
+"""Side tables, with a row for each object: coordinates, features, groups, or names alone."""
 
 from __future__ import annotations
 
