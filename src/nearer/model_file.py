@@ -30,8 +30,6 @@ from nearer.registry import LOSSES, SOLVERS
 from nearer.solvers import History, HistoryRow, Result
 from nearer.warning_types import ReproducibilityWarning
 
-__all__ = ["FORMAT", "read_model", "save_model"]
-
 FORMAT = 2
 _KIND = "model"
 _HOMES = ("nearer.estimator", "nearer.shortcuts")  # of the classes that are saved

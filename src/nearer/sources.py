@@ -20,8 +20,6 @@ from nearer.losses import Loss
 from nearer.machine import check_memory
 from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 
-__all__ = ["Found", "Source", "in_memory", "source_of"]
-
 
 @dataclass(frozen=True)
 class Found:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,7 +53,7 @@ def open_matrix(name: str, form: str, array: np.ndarray) -> MemoryTable:
 
 
 def _open_arrays(path: str, form: str, arrays: Mapping[str, np.ndarray], sheet: str | None) -> MemoryTable:
-    """Make a table of the arrays of the most common length; `x` of shape (n_rows, w) gives ``x_1`` to ``x_w``."""
+    """Make a table of arrays of one length; `x` of shape (n_rows, w) gives ``x_1`` to ``x_w``."""
     shapes = listed(f"{name!r} {array.shape}" for name, array in arrays.items()) or "none"
     if sheet is not None:
         sheet = chosen_sheet(path, sheet, list(arrays), "arrays")
@@ -68,17 +67,14 @@ def _open_arrays(path: str, form: str, arrays: Mapping[str, np.ndarray], sheet: 
         _, labels = check_objects(n_objects, stored)
     except ValueError as error:
         raise FileFormatError(f"{path}: {error}") from error
-    lengths = Counter(len(array) for array in rest.values() if array.ndim in (1, 2) and array.size).most_common(2)
-    if not lengths or (len(lengths) == 2 and lengths[0][1] == lengths[1][1]):
-        what = "several lengths" if lengths else "no array of rows"
+    rows = {name: array for name, array in rest.items() if array.ndim in (1, 2) and array.size}
+    if len({*map(len, rows.values())}) != 1:
+        what = "several lengths" if rows else "no array of rows"
         raise FileFormatError(f"{path}: got {what}: {shapes}; expected columns of one length, or the option `sheet`")
     columns: dict[str, Any] = {}
-    unused = []
-    for name, array in rest.items():
-        if array.ndim not in (1, 2) or len(array) != lengths[0][0]:
-            unused.append(name)
-        else:
-            columns |= _columns(name, array)
+    for name, array in rows.items():
+        columns |= _columns(name, array)
+    unused = [name for name in rest if name not in rows]
     notes = [f"arrays not used: {listed(unused)}"] if unused else []
     return MemoryTable(path, form, list(columns), labels, n_objects, notes=notes, columns=list(columns.values()))
 
