@@ -221,12 +221,13 @@ def open_table(name: str, layouts: Sequence[Layout] = (), **options: Any) -> Tab
 def find_format(name: str) -> str:
     """The format by the ending of the name or else by the first bytes; raises an error if there is no file."""
     path = Path(name)
-    if path.is_dir() or is_pattern(name):
+    if path.is_dir() or (not path.exists() and is_pattern(name)):
         return "parquet"
     if not path.exists():
         there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
         raise FileFormatError(f"{name}: no such file{did_you_mean(path.name, there)}")
-    refuse_irregular(path)
+    if not path.is_file():
+        refuse_irregular(path)
     with open_bytes(name) as file:
         head = file.read(4096)
     if not head:
