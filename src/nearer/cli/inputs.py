@@ -133,7 +133,7 @@ def read_groups(say: Say, path: str | None, labels: np.ndarray | None, n_objects
     from nearer.io.objects import WORDS, read_objects, rows_on_map
 
     table = read_objects(path, WORDS)
-    words, column = table.words(empty=True)
+    words, column = table.words()
     say.note(table.understood([column]))
     rows = rows_on_map(path, table.labels, on_map)
     group_of = dict(zip(rows.tolist(), words))

@@ -54,7 +54,7 @@ def simulate_command(
     how = {} if source == "classes" else {"kind": kind}
     if source == "classes":
         table = objects.read_objects(file, objects.WORDS, column=class_column)
-        given, column = table.words(class_column, ", or --class-column")
+        given, column = table.words(class_column)
         labels = table.labels
         say.note(table.understood([column]))
     elif source == "distances" and not file.lower().endswith(".npy"):
