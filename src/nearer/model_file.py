@@ -74,10 +74,7 @@ def save_model(
 
 
 def read_model(path: Path) -> tuple[str, dict[str, Any], tuple, tuple, dict[str, Any]]:
-    """Read a file that `save_model` wrote.
-
-    Gives the class, its parameters, what makes the map and the result, and other attributes of the fitted estimator.
-    """
+    """The class of a saved estimator, its parameters, what makes its map and its result, and other attributes."""
     with path.open("rb") as file:
         header, arrays = read_archive(file, _KIND, FORMAT)
     about, labels = header["estimator"], arrays.get("labels")

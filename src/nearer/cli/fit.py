@@ -116,10 +116,7 @@ def fit_command(
 
 
 def _read(say: Say, file: str, given: dict[str, Any]) -> tuple[nearer.Comparisons | None, dict[str, Any]]:
-    """The answers, None where the workers of a cluster read them, and facts about their file.
-
-    Refuses before the work what the answers do not allow.
-    """
+    """The answers, None where the workers of a cluster read them, and facts about their file."""
     from nearer.io.read import find_format
 
     if given["cv"] == 0 and not given["dims"]:

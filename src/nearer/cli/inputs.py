@@ -85,10 +85,7 @@ def read_answers(say: Say, path: str, reading: dict[str, Any]) -> ReadResult:
 
 
 def open_map(path: str, loss: str | None = None, needs: str = "") -> nearer.OrdinalEmbedding:
-    """Open a model file, embedding.csv (whose loss is `loss`), or the folder that `nearer fit` wrote.
-
-    Coordinates alone are refused if a command `needs` an attribute that they do not give.
-    """
+    """Open a model, a folder of `nearer fit`, or coordinates, if these give the attribute that a command `needs`."""
     file = Path(path)
     if file.is_dir():
         if not (file / SUMMARY).is_file():

@@ -95,10 +95,7 @@ def columns_of(table: Table, cells: Mapping[int, Any]) -> dict[int, Column]:
 def decode(
     table: Table, plans: Sequence[Plan], cells: Mapping[int, Any], known: Column | None = None
 ) -> tuple[list[Decoded], Dropped]:
-    """Turn the cells of a table, or of a block whose names are `known`, into the questions of each plan.
-
-    Gives also the rows that are left out: plans must not select the same row, and rows that none selects count once.
-    """
+    """The questions of each plan in a table, or in a block whose names are `known`, and the rows that are left out."""
     columns = columns_of(table, cells)
     found = [_decoded(table, plan, columns, known) for plan in plans]
     if len(found) == 1:
