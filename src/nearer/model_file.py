@@ -30,8 +30,6 @@ from nearer.registry import LOSSES, SOLVERS
 from nearer.solvers import History, HistoryRow, Result
 from nearer.warning_types import ReproducibilityWarning
 
-__all__ = ["FORMAT", "read_model", "save_model"]
-
 FORMAT = 2
 _KIND = "model"
 _HOMES = ("nearer.estimator", "nearer.shortcuts")  # of the classes that are saved
@@ -76,10 +74,7 @@ def save_model(
 
 
 def read_model(path: Path) -> tuple[str, dict[str, Any], tuple, tuple, dict[str, Any]]:
-    """Read a file that `save_model` wrote.
-
-    Gives the class, its parameters, what makes the map and the result, and other attributes of the fitted estimator.
-    """
+    """The class of a saved estimator, its parameters, what makes its map and its result, and other attributes."""
     with path.open("rb") as file:
         header, arrays = read_archive(file, _KIND, FORMAT)
     about, labels = header["estimator"], arrays.get("labels")
@@ -186,7 +181,6 @@ def _decode_feature_map(about: dict[str, Any], arrays: Arrays) -> FeatureMap:
 
 
 def _put(arrays: Arrays, prefix: str, found: Mapping[str, np.ndarray | None]) -> None:
-    """Add arrays by name, except None."""
     for name, array in found.items():
         if array is not None:
             arrays[f"{prefix}{name}"] = little_endian(array)

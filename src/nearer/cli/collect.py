@@ -11,7 +11,7 @@ import click
 
 from nearer.cli.options import FILE, FORCE, entry
 from nearer.cli.output import TABLES, OutputFile, Say, command
-from nearer.registry import COLLECTED, KINDS
+from nearer.registry import COLLECTED
 
 _STUDY = click.argument("study", type=click.Path(file_okay=False))
 _DATABASE = click.option(
@@ -47,7 +47,7 @@ def collect_command() -> None:
 @click.option("--audio", type=click.Path(), help="Folder of sounds.")
 @click.option("--words", type=click.Path(), help="Text file, a word on each line.")
 @click.option("--items", type=click.Path(), help="CSV file: name, and text, image, audio or html.")
-@entry("--kind", {name: KINDS[name] for name in COLLECTED}, "Kind of question.", default="triplets")
+@entry("--kind", COLLECTED, "Kind of question.", default="triplets")
 @click.option("--title", help="Title of the study.  [default: the name of the folder]")
 def new(say: Say, study: str, **given: Any) -> None:
     """Begin a STUDY: a folder with study.toml, every setting explained, and items.csv."""
@@ -172,7 +172,6 @@ def _switch(say: Say, study: str, database: str | None, paused: bool) -> None:
 
 
 def _opened(study: str, database: str | None, create: bool = False) -> tuple[Any, Any]:
-    """The study in a folder, and its database."""
     from nearer.collect.study import read_study
 
     read = read_study(study)
@@ -184,7 +183,6 @@ def _opened(study: str, database: str | None, create: bool = False) -> tuple[Any
 
 
 def _status(store: Any) -> tuple[dict[str, Any], str]:
-    """Progress of the participants, as values and as a line of text."""
     from nearer.collect.store import participant_table, study_status
 
     with store.reading() as connection:

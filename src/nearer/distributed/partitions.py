@@ -112,8 +112,7 @@ def open_data(
         name = os.fspath(X)
         refuse_beside_file(y, sample_weight)
         pieces = _row_groups(name, engine, count)
-        plans = plan_blocks(pieces[0], as_layouts(None, name) or None)
-    plans = [plan.without(("participant",)) for plan in plans]
+        plans = plan_blocks(pieces[0], as_layouts(None, name))
     if hold is None:  # partitions of a dataframe, whose lengths are not known, are taken to fit
         room = engine.memory() - _WORKER_BYTES * len(engine.workers())
         n_bytes = sum(piece.n_rows or 0 for piece in pieces) * row_bytes(len(plans[0].form.objects))
@@ -185,7 +184,7 @@ def _counted(
 
     found = engine.run(build)
     total = reduce(Counts.join, found)
-    plan, seen = settle(name, total, shards[0][0], plans, None, n_objects)
+    plan, seen = settle(name, total, shards[0][0], plans, n_objects)
     objects, places = plan.objects, _places(seen, plan.objects.n_objects)
     compact = replace(objects, numbers=places[objects.numbers], labels=None, n_objects=len(seen))
     kept = [
@@ -283,7 +282,7 @@ def _partitions(X: Any, y: Any, sample_weight: Any) -> tuple[list[Partition], li
         X = X.rechunk({1: -1})
         names = [*INDEX_COLUMNS[X.shape[1]], *(["weight"] if "weights" in beside else [])]
         look = Partition(_DASK, "Dask", names, is_index=True)
-        plans, read = plan_blocks(look, Layout(index_base=0)), _table_of_array
+        plans, read = plan_blocks(look, [Layout(index_base=0)]), _table_of_array
         lengths = [None if np.isnan(length) else int(length) for length in X.chunks[0]]
     else:
         refuse_beside_file(y, sample_weight)
