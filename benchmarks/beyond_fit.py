@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from experiments.data import load_letters
 from experiments.problems import retrieval_problem
-from nearer.metrics.retrieval import retrieval_scores
 
 from benchmarks import common
 from nearer import FeatureMap, OrdinalEmbedding
 from nearer.datasets import make_comparisons, make_points
 from nearer.metrics import comparison_accuracy, comparison_distances
+from nearer.metrics.retrieval import retrieval_scores
 
 Rows = list[dict[str, Any]]
 

@@ -11,7 +11,6 @@ import numpy as np
 from experiments.data import load_digits, load_letters
 from experiments.methods import METHODS, Settings, absolute, grid, pairs
 from experiments.problems import RetrievalProblem, retrieval_problem
-from nearer.metrics.retrieval import retrieval_scores
 from experiments.search import Point, search, untried
 from experiments.sun import load_sun
 from experiments.table2.config import AUTHORS_EPSILON, CATEGORIES, FULL, QUICK, TUNING_DRAW, Config, K
@@ -19,6 +18,7 @@ from experiments.tables import Row, write_csv
 from experiments.trials import Lab, Params
 from experiments.watch import trace
 from nearer.featuremap import FeatureMap
+from nearer.metrics.retrieval import retrieval_scores
 from nearer.objective import LocalObjective
 
 EXPERIMENT = "table2"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from experiments.data import load_letters
 from experiments.problems import retrieval_problem
-from nearer.metrics.retrieval import retrieval_scores
 
 from nearer import FeatureMap, OrdinalEmbedding
+from nearer.metrics.retrieval import retrieval_scores
 
 pytestmark = pytest.mark.tools
 

@@ -23,19 +23,9 @@ def write_embedding(
     *,
     force: bool = False,
 ) -> None:
-    """Write coordinates to a CSV file with the columns label, x1, x2, ..., or the arrays embedding and labels.
+    """Write coordinates (n_objects, n_components) to .csv, with the columns label, x1, x2, ..., or to .npz or .mat.
 
-    The ending gives the format: .csv, .npz for NumPy or .mat for MATLAB (labels as a cell array of text). In CSV,
-    objects without a position (NaN) get empty cells. Reading gives the same bits and labels.
-
-    Parameters
-    ----------
-    path : path-like
-    embedding : array (n_objects, n_components)
-    labels : sequence of str (n_objects,), optional
-        The numbers 0, 1, ... if not given.
-    force : bool, default=False
-        Replace an existing file.
+    In CSV, objects without a position (NaN) get empty cells. Reading gives the same bits and labels.
     """
     X = np.asarray(embedding, dtype=np.float64)
     if X.ndim != 2 or 0 in X.shape:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from nearer.metrics import retrieval
 from nearer.metrics.retrieval import retrieval_scores
 

@@ -44,14 +44,10 @@ class Shard:
     has_weights: bool
     plan: BlockPlan | None = None  # None if the pieces are comparisons already
 
-    def blocks(self, size: int = 0) -> Iterator[Comparisons]:
-        """All comparisons in order, a piece in each block."""
-        return filter(None, map(self._read, self.pieces))
-
-    def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
-        """The same, in random order."""
-        order = rng.permutation(len(self.pieces)).tolist()
-        return filter(None, (self._read(self.pieces[number]) for number in order))
+    def blocks(self, size: int = 0, rng: np.random.Generator | None = None) -> Iterator[Comparisons]:
+        """All comparisons, a piece in each block; in order, or by `rng` in random order."""
+        numbers = range(len(self.pieces)) if rng is None else rng.permutation(len(self.pieces)).tolist()
+        return filter(None, (self._read(self.pieces[number]) for number in numbers))
 
     def _read(self, piece: Any) -> Comparisons | None:
         return piece if self.plan is None else self.plan.comparisons(piece)

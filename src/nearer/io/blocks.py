@@ -123,16 +123,9 @@ def in_blocks(path: str | os.PathLike[str]) -> bool:
 
 
 def open_blocks(path: str | os.PathLike[str], layout: Any = None, *, n_objects: int | None = None) -> BlockReader:
-    """Open comparisons for reading block by block, without participants and details of answers.
+    """Open a .npy file or Parquet (file, folder or pattern) for reading block by block, without details of answers.
 
     The file is read once to know its objects and to check every row; every pass checks again what it reads.
-
-    Parameters
-    ----------
-    path : path-like
-        A .npy file, or Parquet: a file, a folder or a pattern.
-    layout, n_objects
-        As in `nearer.read_comparisons`.
     """
     name = os.fspath(path)
     refuse_irregular(name)
@@ -181,12 +174,8 @@ class BlockReader:
         self.seen = np.zeros(self.n_objects, dtype=bool)
         self.seen[seen] = True
 
-    def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
-        """Yield all comparisons once, in blocks of about `size` whose order is random; Parquet goes by row group."""
-        return self.blocks(size, rng)
-
     def blocks(self, size: int = 1 << 18, rng: np.random.Generator | None = None) -> Iterator[Comparisons]:
-        """Yield the comparisons in order, about `size` at a time; no answer is cut in two."""
+        """Yield all comparisons, about `size` at a time, in order or by `rng` in random order; answers stay whole."""
         if self.n_comparisons > size:
             yield from self._read(size, rng)
             return

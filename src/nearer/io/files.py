@@ -83,8 +83,7 @@ def part_name(path: Path) -> str:
 def atomic_write(path: str | os.PathLike[str], force: bool = False, *, mode: str = "wb") -> Iterator[IO[Any]]:
     """Write a file next to its final place, then rename it; if the block raises, what was at `path` stays.
 
-    An existing file is refused unless `force` says to replace it. Text ("w") is UTF-8; a binary file ("wb") can be
-    read as well.
+    An existing file is refused unless `force` says to replace it. Text ("w") is UTF-8.
     """
     path = Path(path)
     refuse_unwritable(path, force)

@@ -23,11 +23,8 @@ class BlockSource(Protocol):
     has_weights: bool
     total_weight: float
 
-    def blocks(self, size: int) -> Iterator[Comparisons]:
-        """All comparisons in order, `size` in a block; the last may hold fewer."""
-
-    def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
-        """All comparisons once, in blocks of about `size` whose order is random."""
+    def blocks(self, size: int, rng: np.random.Generator | None = None) -> Iterator[Comparisons]:
+        """All comparisons once, about `size` in a block; in order, or the blocks in random order."""
 
 
 class StreamedObjective(BlockObjective):
@@ -88,7 +85,7 @@ class StreamedObjective(BlockObjective):
     def _draws(self, n_steps: int, seed: int, first: int) -> Iterator[tuple[Block, tuple[int, int, int]]]:
         done, rng = 0, np.random.default_rng([seed, first])
         while done < n_steps:
-            for block in self.source.shuffled_blocks(self.block_size, rng):
+            for block in self.source.blocks(self.block_size, rng):
                 steps = min(len(block), n_steps - done)
                 yield self._block(block), (int(seed), first + done, steps)
                 done += steps
