@@ -261,7 +261,7 @@ def run_losses(n_kills, seed=0):
     made = nearer.Comparisons.from_points(points, 6_000, random_state=1, noise=0.05)
     with tempfile.TemporaryDirectory(prefix="nearer-kill-") as name, running(Path(name)) as processes:
         path = os.path.join(name, "answers.parquet")
-        nearer.write_comparisons(made, path)
+        nearer.write_comparisons(path, made)
         data = {"memory": made, "file": path, "array": dask.array.from_array(made.index, chunks=(2_000, 3))}
         solvers = {"auto": "auto", "svrg": nearer.solvers.SVRG(max_epochs=8), "lbfgs": nearer.solvers.LBFGS()}
         with processes.client() as client:
