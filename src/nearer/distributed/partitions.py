@@ -96,7 +96,7 @@ def open_data(
         Hold comparisons in the workers' memory instead of reading them in every pass; default: if they fit.
     """
     engine = Engine(client)
-    count = sum(engine.workers().values()) if n_shards is None else check_integer(n_shards, "n_shards", 1)
+    count = engine.n_threads if n_shards is None else check_integer(n_shards, "n_shards", 1)
     is_dask = hasattr(X, "__dask_graph__")
     if not is_dask and not isinstance(X, (str, os.PathLike)):
         return _from_memory(as_comparisons(X, y, sample_weight, n_objects), engine, count)
@@ -110,7 +110,7 @@ def open_data(
         pieces = _row_groups(name, engine, count)
         plans = plan_blocks(pieces[0], as_layouts(None, name))
     if hold is None:  # partitions of a dataframe, whose lengths are not known, are taken to fit
-        room = engine.memory() - _WORKER_BYTES * len(engine.workers())
+        room = engine.memory() - _WORKER_BYTES * engine.n_workers
         n_bytes = sum(piece.n_rows or 0 for piece in pieces) * row_bytes(len(plans[0].form.objects))
         hold = n_bytes <= _HELD_SHARE * max(room, 0)
     return _counted(name, engine, _dealt_out(pieces, count), plans, n_objects, hold)
