@@ -26,13 +26,13 @@ _PICTURE = 34.0  # points, the longer side
 
 
 def plot_map(
-    embedding: np.ndarray,
+    embedding: Any,
     labels: Sequence | np.ndarray | None = None,
     groups: Sequence | np.ndarray | None = None,
     covariances: np.ndarray | None = None,
     *,
     level: float = 0.9,
-    axes: tuple[int, int] = (0, 1),
+    axes: tuple[int, int] | None = None,
     title: str | None = None,
     size: tuple[float, float] | None = None,
     font_size: float = 8.0,
@@ -43,18 +43,20 @@ def plot_map(
 
     Parameters
     ----------
-    embedding : array (n_objects, n_components)
-        Positions; rows of NaN are omitted and counted in a note. One column is drawn as a strip.
+    embedding : array (n_objects, n_components), or fitted estimator
+        Positions; rows of NaN are omitted and counted in a note. One column is drawn as a strip, three are seen from
+        an angle as in the report: what is nearer is larger.
     labels : sequence (n_objects,), optional
-        Drawn verbatim next to the points, without overlaps; labels that do not fit are counted in a note.
+        Drawn verbatim next to the points, without overlaps; labels that do not fit are counted in a note. Default:
+        those of the estimator.
     groups : sequence (n_objects,), optional
         Shown by colour and marker; None, NaN and "" mean no group. Beyond 56, the smallest are merged.
     covariances : array (n_objects, n_components, n_components), optional
         Covariances of the positions, drawn as normal regions; NaN: none.
     level : float
         Probability of the regions.
-    axes : tuple of two ints
-        The columns to show when there are more than two.
+    axes : tuple of two ints, optional
+        The columns to show when there are more than two. Default: all of three, else the first two.
     size : tuple of two floats, optional
         Width and height of a new figure in inches; default: 6.8 wide, in proportion to the map.
     font_size : float
@@ -67,14 +69,17 @@ def plot_map(
     Axes
         With equal aspect and no ticks: only relative distances are meaningful.
     """
+    if hasattr(embedding, "embedding_"):
+        labels = embedding.labels_ if labels is None else labels
+        embedding = embedding.embedding_
     X = np.asarray(embedding, dtype=float)
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"embedding: got shape {X.shape}, expected (n_objects, n_components)")
     if not 0 < level < 1:
         raise ValueError(f"level: got {level}, expected a number between 0 and 1")
     n_objects, n_components = X.shape
-    is_strip = n_components == 1
-    shown = [0] if is_strip else list(axes)
+    is_strip, is_space = n_components == 1, n_components == 3 and axes is None
+    shown = [0] if is_strip else [0, 1] if axes is None else list(axes)
     if not is_strip and (len(set(shown)) != 2 or not all(0 <= k < n_components for k in shown)):
         raise ValueError(f"axes: got {axes}, expected two different columns of 0 to {n_components - 1}")
     if covariances is not None and np.shape(covariances) != (n_objects, n_components, n_components):
@@ -83,7 +88,10 @@ def plot_map(
     if images is not None and len(images) != n_objects:
         raise ValueError(f"images: got {len(images)}, expected {n_objects}, one for each object")
     keep = np.isfinite(X).all(axis=1)
-    xy = np.column_stack([X[keep, 0], np.zeros(keep.sum())]) if is_strip else X[keep][:, shown]
+    # Rows are directions in the space of the map: across, up, and towards the viewer.
+    view = _VIEW if is_space else np.eye(n_components)[shown]
+    seen = (X[keep] - (X[keep].mean(axis=0) if is_space else 0)) @ view.T
+    xy = np.column_stack([seen[:, 0], np.zeros(len(seen))]) if is_strip else seen[:, :2]
     texts = [] if labels is None else [text for text, kept in zip(label_texts(labels, n_objects), keep) if kept]
     codes, names, other = np.full(n_objects, -1), list[str](), None
     if groups is not None:
@@ -99,8 +107,12 @@ def plot_map(
     ax = new_axes(ax, (width, height) if size is None else size)
     dot = float(np.clip(9.0 - 1.6 * np.log10(max(len(xy), 1)), 2.5, 8.0))
     notes = [f"dimensions {shown[0] + 1} and {shown[1] + 1} of {n_components}"] if n_components > 2 else []
+    sizes = np.full(len(xy), dot)
+    if is_space:
+        notes = ["three dimensions, seen from an angle: larger points are nearer"]
+        sizes *= 1 + _DEPTH * seen[:, 2] / (np.abs(seen[:, 2]).max(initial=0) or 1.0)
     if covariances is not None:
-        _draw_regions(ax, xy, np.asarray(covariances, dtype=float)[keep][:, shown][:, :, shown], level)
+        _draw_regions(ax, xy, view[:2] @ np.asarray(covariances, dtype=float)[keep] @ view[:2].T, level)
         notes.append(f"{'bars' if is_strip else 'ellipses'}: {100 * level:g} % regions")
     if not keep.all():
         notes.append(f"{(~keep).sum():,} of {n_objects:,} objects not shown: no position")
