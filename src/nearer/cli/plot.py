@@ -27,7 +27,7 @@ def _size(text: str) -> tuple[float, float]:
 @options.MAP
 @click.option("-o", "--out", required=True, type=OutputFile(*registry.PICTURES), help="Picture: .png, .svg or .pdf.")
 @click.option("--what", type=click.Choice(list(_NEEDED)), default="map")
-@click.option("--axes", type=options.dimensions, metavar="I,J", default="1,2", help="Which two, of a map with more.")
+@click.option("--axes", type=options.dimensions, metavar="I,J", help="Which two, of a map with more.  [default: 1,2; all of three]")
 @options.GROUPS
 @click.option("--labels/--no-labels", "with_labels", default=True, help="Write the labels.")
 @click.option("--size", type=_size, metavar="WIDTHxHEIGHT", help="Of the map in inches, such as 5x4.")
@@ -82,5 +82,5 @@ def _draw_map(say: Say, model: nearer.OrdinalEmbedding, given: dict[str, Any]) -
         options.refuse_given(["axes"], "got a map of one dimension, expected one with axes to choose from")
     labels = inputs.as_names(model.labels_, model.n_objects_) if given["with_labels"] else None
     groups = inputs.read_groups(say, given["groups"], model.labels_, model.n_objects_)
-    axes: Any = tuple(axis - 1 for axis in given["axes"])
+    axes: Any = given["axes"] and tuple(axis - 1 for axis in given["axes"])
     return plot_map(model.embedding_, labels, groups, axes=axes, size=given["size"])
