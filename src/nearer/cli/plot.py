@@ -27,7 +27,12 @@ def _size(text: str) -> tuple[float, float]:
 @options.MAP
 @click.option("-o", "--out", required=True, type=OutputFile(*registry.PICTURES), help="Picture: .png, .svg or .pdf.")
 @click.option("--what", type=click.Choice(list(_NEEDED)), default="map")
-@click.option("--axes", type=options.dimensions, metavar="I,J", help="Which two, of a map with more.  [default: 1,2; all of three]")
+@click.option(
+    "--axes",
+    type=options.dimensions,
+    metavar="I,J",
+    help="Which two, of a map with more.  [default: 1,2; all of three]",
+)
 @options.GROUPS
 @click.option("--labels/--no-labels", "with_labels", default=True, help="Write the labels.")
 @click.option("--size", type=_size, metavar="WIDTHxHEIGHT", help="Of the map in inches, such as 5x4.")

@@ -16,7 +16,9 @@ from nearer.metrics.comparison import (
     worst_comparisons,
 )
 from nearer.metrics.procrustes import (
+    MapComparison,
     Similarity,
+    compare_maps,
     fit_procrustes,
     principal_axes,
     procrustes_align,
@@ -31,8 +33,9 @@ from nearer.metrics.retrieval import (
 )
 
 __all__ = [
-    "AnswerLaw", "Calibration", "RetrievalScores", "Similarity", "WorstComparisons", "calibration",
-    "comparison_accuracy", "comparison_distances", "comparison_error", "fit_answer_law", "fit_procrustes", "log_loss",
-    "log_ratio", "mean_average_precision", "nearest_neighbours", "principal_axes", "procrustes_align",
-    "procrustes_distance", "retrieval_scores", "spread_shares", "wilson_interval", "worst_comparisons",
+    "AnswerLaw", "Calibration", "MapComparison", "RetrievalScores", "Similarity", "WorstComparisons", "calibration",
+    "compare_maps", "comparison_accuracy", "comparison_distances", "comparison_error", "fit_answer_law",
+    "fit_procrustes", "log_loss", "log_ratio", "mean_average_precision", "nearest_neighbours", "principal_axes",
+    "procrustes_align", "procrustes_distance", "retrieval_scores", "spread_shares", "wilson_interval",
+    "worst_comparisons",
 ]  # fmt: skip

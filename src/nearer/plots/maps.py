@@ -132,7 +132,9 @@ def plot_map(
         _draw_groups(ax, xy, codes[keep], names, other, sizes)
     if images is not None:
         colours = [PALETTE[0] if groups is None else _colour(code, other) for code in codes[keep].tolist()]
-        _draw_pictures(ax, xy, [images[row] for row in np.flatnonzero(keep).tolist()], colours)
+        paths = [images[row] for row in np.flatnonzero(keep).tolist()]
+        order = np.argsort(sizes, kind="stable").tolist()  # in three dimensions, what is nearer hides what is not
+        _draw_pictures(ax, xy[order], [paths[k] for k in order], [colours[k] for k in order])
     LabelLayer(ax, xy, texts, dot / 2, font_size, is_strip, notes)
     ax.margins(0.08)
     if is_strip:
@@ -141,8 +143,8 @@ def plot_map(
         ax.spines[:].set_visible(False)
     else:
         name = "dimension" if n_components > 2 else "axis"
-        held = [f"{name} {k + 1}: {100 * share:.0f} % of the spread" for k, share in enumerate(spread_shares(X))]
-        across_and_up = ["    ".join(held), ""] if is_space else [held[k] for k in shown]
+        held = [f"{name} {k + 1}: {100 * share:.0f} %" for k, share in enumerate(spread_shares(X))]
+        across_and_up = [", ".join(held), ""] if is_space else [f"{held[k]} of the spread" for k in shown]
         for axis, text in zip((ax.xaxis, ax.yaxis), across_and_up):
             axis.set_label_text(text, color=GREY, fontsize=font_size)
         if is_space:
