@@ -1055,11 +1055,11 @@ _tellers: list[Callable[[], None]] = [_log_compilation]  # the last one is calle
 class _Compilations(event.Listener):
     """Reports that Numba begins to compile a kernel of ours."""
 
-    def on_start(self, _event: event.Event) -> None:
-        if threading.get_ident() in compiling:
+    def on_start(self, started: event.Event) -> None:
+        if started.data["dispatcher"].py_func.__module__ == __name__:  # others may use Numba too
             _tellers[-1]()
 
-    def on_end(self, _event: event.Event) -> None:
+    def on_end(self, _ended: event.Event) -> None:
         pass
 
 

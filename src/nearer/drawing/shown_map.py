@@ -49,10 +49,10 @@ def _sentences(model: Any) -> list[str]:
         found[0] += f", fitted to {answers!r}{people}"
     found[0] += "."
     if answers is getattr(model, "comparisons_", 0):
-        accuracy = model.score(answers)
-        found.append(f"It satisfies {100 * accuracy:.1f} % of these comparisons; of new ones it will satisfy fewer.")
-    if hasattr(model, "result_"):
-        found.append(f"Outcome of the fit: {model.result_.message}.")
+        accuracy = f"{100 * model.score(answers):.1f} % of these comparisons"
+        found.append(f"It satisfies {accuracy}; nearer.selection.evaluate measures how many of new ones it predicts.")
+    if hasattr(model, "result_") and not model.result_.converged:
+        found.append(f"The fit has not converged: {model.result_.message}.")
     unplaced = int((~np.isfinite(model.embedding_).all(axis=1)).sum())
     if unplaced:
         found.append(f"{unplaced:,} of the objects have no position.")

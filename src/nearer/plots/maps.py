@@ -91,9 +91,10 @@ def plot_map(
     shown = [0] if is_strip else [0, 1] if axes is None else list(axes)
     if not is_strip and (len(set(shown)) != 2 or not all(0 <= k < n_components for k in shown)):
         raise ValueError(f"axes: got {axes}, expected two different columns of 0 to {n_components - 1}")
-    if covariances is not None and np.shape(covariances) != (n_objects, n_components, n_components):
+    covariances = None if covariances is None else np.asarray(covariances, dtype=float)
+    if covariances is not None and covariances.shape != (n_objects, n_components, n_components):
         expected = (n_objects, n_components, n_components)
-        raise ValueError(f"covariances: got shape {np.shape(covariances)}, expected {expected}")
+        raise ValueError(f"covariances: got shape {covariances.shape}, expected {expected}")
     if images is not None and len(images) != n_objects:
         raise ValueError(f"images: got {len(images)}, expected {n_objects}, one for each object")
     keep = np.isfinite(X).all(axis=1)
@@ -122,7 +123,7 @@ def plot_map(
         depth = seen[:, 2] / (np.abs(seen[:, 2]).max(initial=0) or 1.0)
         sizes *= 1 + 0.4 * np.round(4 * depth) / 4
     if covariances is not None:
-        _draw_regions(ax, xy, view[:2] @ np.asarray(covariances, dtype=float)[keep] @ view[:2].T, level)
+        _draw_regions(ax, xy, view[:2] @ covariances[keep] @ view[:2].T, level)
         notes.append(f"{'bars' if is_strip else 'ellipses'}: {100 * level:g} % regions")
     if not keep.all():
         notes.append(f"{(~keep).sum():,} of {n_objects:,} objects not shown: no position")

@@ -52,7 +52,8 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
     # As given: file names may hold what a printable label cannot.
     given = range(n_objects) if report.labels is None else list(report.labels)
     too_few = {entry["object"] for entry in (report.check or {}).get("too_few") or ()}
-    values = map_data(report.embedding, report.labels, report.groups, report.covariances)
+    groups = report.clusters if report.groups is None else report.groups
+    values = map_data(report.embedding, report.labels, groups, report.covariances)
     values["few"] = [i for i, name in enumerate(given) if name in too_few]
     if report.n_answers is not None:
         values["answers"] = [round(float(number), 1) for number in report.n_answers]
@@ -61,6 +62,8 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
     unplaced = int((~np.isfinite(report.embedding).all(axis=1)).sum())
     if unplaced:
         notes.append(sentences.unplaced_sentence(unplaced, n_objects))
+    if report.groups is None and report.clusters is not None:
+        notes.append(sentences.CLUSTERS)
     if report.images is not None:
         values["thumbs"], missing = load_thumbnails(report.images, given)
         notes += missing
