@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nearer.data import constructors, generated, splits, validate
-from nearer.data.answers import NOT_ADAPTIVE, Answers
+from nearer.data.answers import NOT_ADAPTIVE, SIDE_NAMES, Answers
 from nearer.data.coded import Coded
 from nearer.data.constructors import Asked, Parts
 from nearer.data.messages import counted
@@ -271,7 +271,7 @@ class Comparisons(Parts):
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row for each comparison: its objects, its weight, and its answer.
 
-        Objects are named by label, or by number without labels; what is not known of an answer is NaN. Where answers
+        Objects are named by label, or by number without labels; what is not known of an answer is NaN or None. Where answers
         gave several rows, `answer_number` says which belong together. Attention checks, which have no rows, are left
         out.
         """
@@ -287,7 +287,9 @@ class Comparisons(Parts):
             }
         for name, values in self.answers.known().items():
             column = self.of_rows(values.each() if isinstance(values, Coded) else values)
-            if name in ("side", "order", "correct") and (column < 0).any():
+            if name == "side":
+                column = np.append(SIDE_NAMES, None)[column]
+            elif name in ("order", "correct") and (column < 0).any():
                 column = np.where(column < 0, np.nan, column)
             table[name] = column
         return data_frame(table)
