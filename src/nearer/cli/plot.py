@@ -94,4 +94,4 @@ def _draw_map(say: Say, map_path: str, model: nearer.OrdinalEmbedding, given: di
     groups = groups or kept.get("groups") or kept.get("clusters")
     covariances = kept.get("covariances") if given["regions"] else None
     axes: Any = given["axes"] and tuple(axis - 1 for axis in given["axes"])
-    return plot_map(model.embedding_, labels, groups, covariances, axes=axes, size=given["size"])
+    return plot_map(model.embedding_, labels, groups, covariances=covariances, axes=axes, size=given["size"])

@@ -271,9 +271,9 @@ class Comparisons(Parts):
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row for each comparison: its objects, its weight, and its answer.
 
-        Objects are named by label, or by number without labels; what is not known of an answer is NaN or None. Where answers
-        gave several rows, `answer_number` says which belong together. Attention checks, which have no rows, are left
-        out.
+        Objects are named by label, or by number without labels; what is not known of an answer is NaN or None. Where
+        answers gave several rows, `answer_number` says which belong together. Attention checks, which have no rows, are
+        left out.
         """
         objects = self.index if self.labels is None else self.labels[self.index]
         table: dict[str, Any] = dict(zip(INDEX_COLUMNS[self.index.shape[1]], objects.T))

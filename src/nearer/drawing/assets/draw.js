@@ -3,7 +3,7 @@ const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Liberation San
 const SMALL = FONT.replace("12px", "11px");
 const MAX_LABELS = 300;
 const MAX_REGIONS = 3000;
-const THUMBS = [44, 32, 24]; // longer sides of pictures: the largest at which a third of them fit
+const THUMBS = [44, 32, 24]; // longer sides of pictures: the largest at which one in three has room
 
 class Painter {
   constructor(canvas, view) {
