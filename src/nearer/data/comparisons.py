@@ -288,7 +288,7 @@ class Comparisons(Parts):
         for name, values in self.answers.known().items():
             column = self.of_rows(values.each() if isinstance(values, Coded) else values)
             if name == "side":
-                column = np.append(SIDE_NAMES, None)[column]
+                column = SIDE_NAMES[column]
             elif name in ("order", "correct") and (column < 0).any():
                 column = np.where(column < 0, np.nan, column)
             table[name] = column

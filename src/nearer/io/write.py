@@ -75,7 +75,7 @@ def _columns(comparisons: Comparisons) -> dict[str, tuple[np.ndarray, Any]]:
         found |= {"answer_number": (every, None), "question_kind": (kinds.codes[every], kinds.names)}
         if answers.votes is not None:
             found["votes"] = answers.votes[every], None
-    words = {"side": SIDE_NAMES, "catch": ["false", "true"], "correct": ["false", "true"]}
+    words = {"side": SIDE_NAMES[:-1], "catch": ["false", "true"], "correct": ["false", "true"]}
     for name, values in answers.known().items():
         if isinstance(values, Coded):
             found[name] = values.codes[every], values.names

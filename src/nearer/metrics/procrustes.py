@@ -13,7 +13,6 @@ from nearer.data import check_bool, in_order_of, row_names
 from nearer.data.messages import counted, listed
 from nearer.data.validate import refuse_rows
 from nearer.metrics.comparison import check_points
-from nearer.notebook import html_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,20 +110,11 @@ class MapComparison:
     only_first: tuple[str, ...]  # objects without a position on the second map
     only_second: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns of a table, one row per shared object: how far apart its positions are, largest first."""
-        apart = np.linalg.norm(self.first - self.second, axis=1)
-        order = np.argsort(-apart, kind="stable")
-        return {"object": self.labels[order].tolist(), "apart": apart[order].tolist()}
-
     def __repr__(self) -> str:
         found = f"MapComparison: {len(self.labels):,} shared objects, Procrustes distance {self.distance:.3g}"
         for which, missing in (("first", self.only_first), ("second", self.only_second)):
             found += f"; {len(missing):,} only on the {which} map" + f" ({listed(missing)})" * bool(missing)
         return found
-
-    def _repr_html_(self) -> str:
-        return html_table(self.to_dict(), repr(self))
 
 
 def compare_maps(first: Any, second: Any) -> MapComparison:

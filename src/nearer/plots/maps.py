@@ -191,13 +191,14 @@ def _draw_directions(ax: Axes, font_size: float) -> None:
     area = DrawingArea(52, 52)
     for k, direction in enumerate(_VIEW[:2].T):
         area.add_artist(Line2D(*np.column_stack([(26, 26), 26 + 17 * direction]), color=GREY, linewidth=1))
-        area.add_artist(Text(*(26 + 24 * direction), str(k + 1), ha="center", va="center", color=GREY, size=font_size))
+        x, y = 26 + 24 * direction
+        area.add_artist(Text(x, y, str(k + 1), ha="center", va="center", color=GREY, size=font_size))
     ax.add_artist(AnchoredOffsetbox("lower left", child=area, frameon=False, pad=0.0))
 
 
 def _draw_points(ax: Axes, xy: np.ndarray, sizes: np.ndarray, marker: str, colour: str) -> list[Line2D]:
     """Draw points of one kind, larger ones in front; the line of the largest is enough for a legend."""
-    edge = {"markeredgecolor": GREY if colour == PALETTE[-1] else "white", "markeredgewidth": 0.4}
+    edge: dict[str, Any] = {"markeredgecolor": GREY if colour == PALETTE[-1] else "white", "markeredgewidth": 0.4}
     lines = []
     for size in np.unique(sizes) if len(sizes) else [1.0]:
         chosen = xy[sizes == size].T

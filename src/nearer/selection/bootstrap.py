@@ -21,7 +21,7 @@ from nearer.losses import Loss, STELoss, TSTELoss
 from nearer.metrics import comparison_accuracy, comparison_distances, fit_answer_law, log_ratio, procrustes_align
 from nearer.metrics.answer_law import log_odds
 from nearer.metrics.comparison import on_labels
-from nearer.notebook import data_frame, html_table
+from nearer.notebook import html_table
 from nearer.refits import fit_best, fit_quietly, quiet_map, simulated, template
 
 # Resamples whose left-out answers the answer law is fitted to; sets of simulated answers; most questions used to widen
@@ -127,10 +127,6 @@ class Bootstrap:
         for axis, (column, error) in enumerate(zip(self.embedding.T, errors.T), start=1):
             table |= {f"x{axis}": column.tolist(), f"error of x{axis}": error.tolist()}
         return table
-
-    def to_frame(self) -> Any:
-        """Return the same as a pandas DataFrame."""
-        return data_frame(self.to_dict())
 
     def _repr_html_(self) -> str:
         return html_table(self.to_dict(), repr(self))

@@ -28,9 +28,6 @@ class Clusters:
         texts = [f"cluster {k + 1} (stability {value:.2f})" for k, value in enumerate(self.stability.tolist())]
         return [None if code < 0 else texts[code] for code in self.codes.tolist()]
 
-    def __repr__(self) -> str:
-        return f"Clusters: {len(self.stability)}, stability {', '.join(f'{value:.2f}' for value in self.stability)}"
-
 
 def find_clusters(resampled: Bootstrap) -> Clusters | None:
     """Find clusters that are separate on a map and stable under its bootstrap; None if there are none.
