@@ -242,7 +242,7 @@ CONVERGENCE = (
 )
 CLUSTERS = (
     "Colours: clusters found on the map, not given with the answers. Their stability is the mean overlap with the most "
-    "similar cluster on maps of resampled answers; 1 is always the same objects."
+    "similar cluster on maps of resampled answers and objects; 1 is always the same objects."
 )
 LEARNING = "Accuracy on answers not seen, by the number of answers used. The dashed part is extrapolated."
 PEOPLE_TITLES = {
