@@ -21,6 +21,7 @@ from nearer.auto_dimension import choose_components
 from nearer.data import Comparisons, as_generator, check_bool, check_integer, check_numbers
 from nearer.data.splits import shares_of_answers
 from nearer.data.validate import check_objects
+from nearer.drawing import ShownMap
 from nearer.io.coerce import as_comparisons, is_named
 from nearer.lapse_rates import Reliability, weigh_answers
 from nearer.losses import Loss, loss_with
@@ -45,7 +46,7 @@ Start = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 
 
 @dataclass(eq=False, repr=False)
-class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Place objects as points so that comparisons of their distances hold.
 
     Parameters

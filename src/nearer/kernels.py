@@ -957,21 +957,34 @@ def with_formula(formula):
     return SimpleNamespace(**names)
 
 
+@functools.cache
+def _log_compilation() -> None:
+    # A warning, since a log that nobody has set up, as in a notebook, shows nothing below it.
+    logger.warning("compiling the inner loops for this machine, once: some seconds")
+
+
+_tellers: list[Callable[[], None]] = [_log_compilation]  # the last one is called
+
+
 class _Compilations(event.Listener):
-    """Calls a function when Numba begins to compile."""
+    """Reports that Numba begins to compile a kernel of ours."""
 
-    def __init__(self, tell: Callable[[], None]):
-        self.tell = tell
+    def on_start(self, started: event.Event) -> None:
+        if started.data["dispatcher"].py_func.__module__ == __name__:  # others may use Numba too
+            _tellers[-1]()
 
-    def on_start(self, _event: event.Event) -> None:
-        self.tell()
-
-    def on_end(self, _event: event.Event) -> None:
+    def on_end(self, _ended: event.Event) -> None:
         pass
+
+
+event.register("numba:compile", _Compilations())
 
 
 @contextlib.contextmanager
 def while_compiling(tell: Callable[[], None]) -> Iterator[None]:
-    """Call `tell` once if kernels are compiled, not loaded from the disk cache, during a block."""
-    with event.install_listener("numba:compile", _Compilations(functools.cache(tell))):
+    """Call `tell` once, instead of the log, if a block compiles kernels that are not in the disk cache."""
+    _tellers.append(functools.cache(tell))
+    try:
         yield
+    finally:
+        _tellers.pop()

@@ -27,7 +27,12 @@ STUDIES = options.OptionGroup(
     options.CV_BY,
     click.option("--dims", type=options.dimensions, help="Also compare maps of these dimensions, such as 1-5."),
     click.option("--learning-curve", is_flag=True, help="Also estimate whether more answers would help."),
-    click.option("--bootstrap", type=click.IntRange(2), metavar="B", help="B resamples, for regions of uncertainty."),
+    click.option(
+        "--bootstrap",
+        type=click.IntRange(0),
+        metavar="B",
+        help="B resamples, for regions of uncertainty; 0: none.  [default: 100 unless large]",
+    ),
 )
 
 
@@ -174,7 +179,7 @@ def _evaluate(
     from nearer.selection import Interrupted, evaluate
 
     if interrupted:
-        return evaluate(model, answers, cv=0, people=False), True
+        return evaluate(model, answers, cv=0, bootstrap=0, people=False), True
     try:
         return evaluate(model, answers, **STUDIES.of(given), progress=say.note), False
     except Interrupted as stopped:

@@ -128,7 +128,7 @@ def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
     found["embedding"] = np.round(model.embedding_[seen], 5).tolist()
     answer = answer_of_rows(data)
     n_random = len(np.unique(answer if data.at_random is None else answer[data.at_random]))
-    known = evaluate(model, data, cv=_FOLDS if n_random >= _LEAST else 0, people=False)
+    known = evaluate(model, data, cv=_FOLDS if n_random >= _LEAST else 0, bootstrap=0, people=False)
     if known.held_out is not None:
         found |= {"accuracy": known.held_out, "accuracy_se": known.standard_error, "n_held_out": n_random}
     found |= {"ceiling": known.ceiling, "ceiling_low": known.ceiling_low}

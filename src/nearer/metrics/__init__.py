@@ -17,7 +17,9 @@ from nearer.metrics.comparison import (
 )
 from nearer.metrics.neighbours import nearest_neighbours
 from nearer.metrics.procrustes import (
+    MapComparison,
     Similarity,
+    compare_maps,
     fit_procrustes,
     principal_axes,
     procrustes_align,
@@ -27,8 +29,9 @@ from nearer.metrics.procrustes import (
 from nearer.metrics.retrieval import RetrievalScores, retrieval_scores
 
 __all__ = [
-    "AnswerLaw", "Calibration", "RetrievalScores", "Similarity", "WorstComparisons", "calibration",
-    "comparison_accuracy", "comparison_distances", "comparison_error", "fit_answer_law", "fit_procrustes",
-    "log_loss", "log_ratio", "nearest_neighbours", "principal_axes", "procrustes_align",
-    "procrustes_distance", "retrieval_scores", "spread_shares", "wilson_interval", "worst_comparisons",
+    "AnswerLaw", "Calibration", "MapComparison", "RetrievalScores", "Similarity", "WorstComparisons", "calibration",
+    "compare_maps", "comparison_accuracy", "comparison_distances", "comparison_error", "fit_answer_law",
+    "fit_procrustes", "log_loss", "log_ratio", "nearest_neighbours", "principal_axes",
+    "procrustes_align", "procrustes_distance", "retrieval_scores", "spread_shares", "wilson_interval",
+    "worst_comparisons",
 ]  # fmt: skip
