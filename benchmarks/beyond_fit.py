@@ -11,12 +11,14 @@ import time
 from typing import Any
 
 import numpy as np
+from experiments.data import load_letters
 from experiments.problems import retrieval_problem
 
 from benchmarks import common
 from nearer import FeatureMap, OrdinalEmbedding
-from nearer.datasets import load_letters, make_comparisons, make_points
-from nearer.metrics import comparison_accuracy, comparison_distances, retrieval_scores
+from nearer.datasets import make_comparisons, make_points
+from nearer.metrics import comparison_accuracy, comparison_distances
+from nearer.metrics.retrieval import retrieval_scores
 
 Rows = list[dict[str, Any]]
 

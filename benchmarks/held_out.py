@@ -20,10 +20,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from experiments.data import load_music
 
 from benchmarks.common import save, table
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.datasets import load_music, make_comparisons, make_points
+from nearer.datasets import make_comparisons, make_points
 from nearer.losses import loss_names
 from nearer.metrics import comparison_error
 from nearer.solvers import Auto

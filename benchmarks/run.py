@@ -23,12 +23,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from experiments.data import load_music
 from experiments.problems import make_table1
 
 from benchmarks.common import save, spread, table
 from benchmarks.rivals import RIVALS, Competitor, scratch
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.datasets import load_music, make_comparisons, make_points
+from nearer.datasets import make_comparisons, make_points
 from nearer.metrics import comparison_error
 
 RIVAL_DEFAULT = "soe, 10 starts"

@@ -30,11 +30,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from experiments.data import load_materials, load_music
 
 from benchmarks.common import save, table
 from benchmarks.rivals import RIVALS, Competitor, scratch
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.datasets import load_materials, load_music
 from nearer.losses import get_loss, loss_names
 from nearer.metrics import comparison_error
 from nearer.solvers import Auto

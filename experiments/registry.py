@@ -6,9 +6,9 @@ import importlib
 import time
 from pathlib import Path
 
+from experiments.data import load_music
 from experiments.tables import write_run
 from experiments.trials import Lab
-from nearer.datasets import load_music
 
 TITLES = {
     "table1": "Table 1: seconds and work until the training error is 0.15",

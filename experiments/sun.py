@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.datasets import FeatureData
+from experiments.data import FeatureData
 
 # Names of the arrays in the file.
 FEATURES, LABELS = "testdata", "testgnd"
@@ -62,8 +62,7 @@ def load_sun(path: str | os.PathLike[str]) -> FeatureData:
     codes = labels.reshape(-1)
     if codes.dtype.kind == "f" and not np.array_equal(codes, np.trunc(codes)):  # NaN is unequal to itself
         raise ValueError(f"{file}: {LABELS!r} holds values that are not whole numbers")
-    description = f"Image features read from {file.name}."
-    return FeatureData(np.ascontiguousarray(features), codes.astype(np.int64), description)
+    return FeatureData(np.ascontiguousarray(features), codes.astype(np.int64))
 
 
 def _read_arrays(file: Path) -> dict[str, Any]:

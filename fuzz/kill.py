@@ -2,7 +2,8 @@
 
 Each run has a seed of its own, which every file that it writes can be traced to, so that a mixture would show. Fits
 with a checkpoint are killed again and again, here and on a cluster, and must come to the end that a fit never killed
-comes to, bit for bit; so must `python -m experiments`. No process may outlive the command that started it.
+comes to, bit for bit; so must `python -m experiments`. No process may outlive the command that started it. A fit on a
+cluster of which a worker is killed in the first second gives the bits of one that loses none.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import csv
+import functools
+import itertools
 import json
 import multiprocessing
 import os
@@ -248,6 +251,31 @@ def run_kills(n_kills, seed=0, kinds=tuple(OFTEN)):
     return hits, commands.resumed, commands.ended
 
 
+def run_losses(n_kills, seed=0):
+    """Kill a worker `n_kills` times in the first second of a fit on a cluster; raises at the first other map."""
+    import dask.array
+    from processes import maps_despite_kills, running
+
+    rng = np.random.default_rng(seed)
+    points = np.random.default_rng(0).normal(size=(60, 2))
+    made = nearer.Comparisons.from_points(points, 6_000, random_state=1, noise=0.05)
+    with tempfile.TemporaryDirectory(prefix="nearer-kill-") as name, running(Path(name)) as processes:
+        path = os.path.join(name, "answers.parquet")
+        nearer.write_comparisons(path, made)
+        data = {"memory": made, "file": path, "array": dask.array.from_array(made.index, chunks=(2_000, 3))}
+        solvers = {"auto": "auto", "svrg": nearer.solvers.SVRG(max_epochs=8), "lbfgs": nearer.solvers.LBFGS()}
+        with processes.client() as client:
+
+            def fit(source, solver):
+                model = nearer.OrdinalEmbedding(solver=solvers[solver], random_state=0)
+                return model.fit(data[source], client=client).embedding_
+
+            pairs = itertools.product(data, solvers)
+            fits = {" ".join(pair): functools.partial(fit, *pair) for pair in pairs}
+            for what, found, expected in maps_despite_kills(processes, client, fits, rng.random(n_kills).tolist(), rng):
+                np.testing.assert_array_equal(found, expected, what)
+
+
 def _references(commands, kinds):
     """Seconds of every command, and the ends of those that are gone on with, from runs that nobody kills."""
     longest, ends = {}, {}
@@ -288,6 +316,7 @@ def _finish(commands, kinds, number, ends):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--losses", type=int, default=20, help="of workers, in the first second of a fit on a cluster")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--only", nargs="+", choices=list(OFTEN), default=list(OFTEN))
     options = parser.parse_args()
@@ -295,6 +324,9 @@ def main():
     hits, resumed, ended = run_kills(options.kills, seed, tuple(options.only))
     print(f"{sum(hits.values())} kills from seed {seed}, nothing mixed, lost or left: {hits}")
     print(f"{resumed} of them in fits gone on with; {ended} of those ended, with the bits of one never killed")
+    warnings.simplefilter("ignore")
+    run_losses(options.losses, seed)
+    print(f"{options.losses} workers killed in the first second of a fit on a cluster, always the same bits")
 
 
 if __name__ == "__main__":

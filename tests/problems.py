@@ -38,15 +38,10 @@ class MemorySource:
         self.has_weights = comparisons.weights is not None
         self.total_weight = float(comparisons.weights.sum()) if self.has_weights else float(self.n_comparisons)
 
-    def blocks(self, size):
-        return map(self._block, *self._bounds(size).T)
-
-    def shuffled_blocks(self, size, rng):
-        return map(self._block, *rng.permutation(self._bounds(size)).T)
-
-    def _bounds(self, size):
+    def blocks(self, size, rng=None):
         starts = np.arange(0, self.n_comparisons, size)
-        return np.column_stack([starts, np.minimum(starts + size, self.n_comparisons)])
+        bounds = np.column_stack([starts, np.minimum(starts + size, self.n_comparisons)])
+        return map(self._block, *(bounds if rng is None else rng.permutation(bounds)).T)
 
     def _block(self, start, stop):
         whole = self.comparisons

@@ -7,6 +7,8 @@ import hashlib
 import io
 import json
 import operator
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -37,15 +39,18 @@ def saved(tmp_path, estimator=None, **options):
     return estimator, nearer.load(tmp_path / "map.nearer")
 
 
-def resealed(content):
-    body = content[: -len(SEAL) - 64]
-    return body + SEAL + hashlib.sha256(body).hexdigest().encode()
+def resealed(content, seal=SEAL):
+    body = content[: -len(seal) - 64]
+    return body + seal + hashlib.sha256(body).hexdigest().encode()
 
 
-def rewritten(path, edit=lambda header: None, **arrays):
-    """The file with its header passed through `edit`, and bytes of other arrays, all checksums made right again."""
+def rewritten(path, edit=lambda header: None, compression=zipfile.ZIP_STORED, sizes=None, **arrays):
+    """The file with its header passed through `edit`, and bytes of other arrays, all checksums made right again.
+
+    `sizes` are lengths that the archive names for members in place of the true ones.
+    """
     with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+        members, seal = {name: archive.read(name) for name in archive.namelist()}, archive.comment[:-64]
     members |= {f"{name}.npy": data for name, data in arrays.items()}
     header = json.loads(members["header.json"])
     edit(header)
@@ -53,11 +58,13 @@ def rewritten(path, edit=lambda header: None, **arrays):
         about["sha256"] = hashlib.sha256(members[f"{name}.npy"]).hexdigest()
     members["header.json"] = json.dumps(header).encode()
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.comment = SEAL + b"0" * 64
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
+        archive.comment = seal + b"0" * 64
         for name, data in members.items():
             archive.writestr(name, data)
-    path.write_bytes(resealed(buffer.getvalue()))
+        for name, size in (sizes or {}).items():
+            archive.getinfo(name).file_size = size
+    path.write_bytes(resealed(buffer.getvalue(), seal))
 
 
 def setting(value, *way):
@@ -233,7 +240,7 @@ def npy(array, **options):
 
 
 @pytest.mark.parametrize(("name", "data", "message"), [
-    ("embedding", npy(np.array([{}], dtype=object), allow_pickle=True), "cannot be read"),
+    ("embedding", npy(np.array([{}], dtype=object), allow_pickle=True), "not those of the header"),
     ("embedding", npy(np.ones((12, 3))), "not those of the header"),
     ("embedding", npy(np.ones((12, 2)))[:-8], "cannot be read"),
     ("comparisons_index", npy(np.full((200, 3), 1, dtype=np.int32)), "is not a complete model"),
@@ -279,3 +286,68 @@ def test_answers_come_back_with_all_that_is_known_of_them(tmp_path, data):
     assert after.comparisons_.answers.kinds() == data.answers.kinds()
     assert after.comparisons_.n_answers == data.n_answers
     assert after.comparisons_.dropped == data.dropped
+
+
+def claim(shape, dtype="<f8", data=b""):
+    """An array that is said to have a shape and dtype, over some bytes."""
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": dtype, "fortran_order": False, "shape": shape})
+    return {"dtype": dtype, "shape": list(shape)}, buffer.getvalue() + data
+
+
+SHAPES = [
+    (2 * 10**9, 0), (10**15, 0), (10**30, 0), (0, 10**15), (10**15,), (10**30,), (10**10, 10**10), (2**32, 2**32),
+    (-1, 0), (-8,), (-1, -1), (-(10**15), 0), (),
+]  # fmt: skip
+CLAIMS = [*((shape, "<f8") for shape in SHAPES), ((2 * 10**9,), "<U0"), ((10**15, 1), "<U0"), ((2,), "<U500000000")]
+COMPARISONS = ["estimator", "comparisons"]
+READ_ALL = """
+import pathlib, resource, sys, nearer
+from nearer.solvers.checkpoint import Checkpoint
+held = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (held + 2**27, held + 2**27))
+for path in sorted(pathlib.Path(sys.argv[1]).iterdir()):
+    try:
+        Checkpoint(path, resume=True) if path.suffix == ".checkpoint" else nearer.load(path)
+        print(path.name, "read")
+    except Exception as error:
+        print(path.name, type(error).__name__ if str(path) in str(error) else error)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits the memory of a process")
+def test_no_memory_is_taken_on_the_word_of_a_file(tmp_path):
+    """Counts and shapes that the bytes do not bear out are refused, by a process that has little memory."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    model, answered, run = (folder / name for name in ("whole.nearer", "answers.nearer", "whole.checkpoint"))
+    OrdinalEmbedding(2, random_state=0).fit(comparisons()).save(model)
+    OrdinalEmbedding(1, random_state=0).fit(Comparisons.from_odd_one_out(SETS, SETS[:, 2], **GIVEN)).save(answered)
+    with pytest.raises(ZeroDivisionError):
+        OrdinalEmbedding(2, solver="svrg", callbacks=[lambda *_: 1 / 0]).fit(comparisons(), checkpoint=run)
+    expected = dict.fromkeys([path.name for path in folder.iterdir()], "read")
+
+    def hostile(source, edit=lambda header: None, **more):
+        path = folder / f"{len(expected)}{source.suffix}"
+        path.write_bytes(source.read_bytes())
+        rewritten(path, edit, **more)
+        expected[path.name] = "FileFormatError"
+
+    for shape, dtype in CLAIMS:
+        about, data = claim(shape, dtype)
+        for source, name in ((model, "embedding"), (model, "labels"), (model, "history_objective"), (run, "array_0")):
+            hostile(source, setting(about, "arrays", name), **{name: data})
+    for count in (-1, 0, 11, 2**31, 10**15, 10**30):
+        hostile(model, setting(count, *COMPARISONS, "n_objects"))
+        hostile(model, setting(count, *COMPARISONS, "n_answers"))
+        hostile(answered, setting(count, *COMPARISONS, "n_objects"))
+        hostile(answered, setting(count, *COMPARISONS, "n_answers"))
+    for name, length in (("comparisons_answer", 8), ("answers_participant", 5), ("answers_chosen_by", 5)):
+        for code in (-1, 2**31 - 1):
+            hostile(answered, **{name: npy(np.full(length, code, np.int32))})
+    bomb = npy(np.zeros((3 * 2**23, 1), dtype="<f8"))  # 192 MiB
+    for compression in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2):
+        hostile(model, compression=compression, sizes={"embedding.npy": 320}, embedding=bomb)
+    command = [sys.executable, "-c", READ_ALL, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    assert dict(line.split(" ", 1) for line in done.stdout.splitlines()) == expected

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from _common import write_table
 
-from nearer import OrdinalEmbedding
+from nearer import OrdinalEmbedding, read_comparisons
 from nearer.check import check
-from nearer.datasets import load_materials, load_music
 from nearer.losses import loss_names
 from nearer.selection import cross_validate_dimensions
 
+FOLDER = Path(os.environ["NEARER_DATA"])
+music = read_comparisons(FOLDER / "music.csv").comparisons
+materials = read_comparisons(FOLDER / "material_train_votes.csv").comparisons
 rows = []
 for name, answers, d in (
-    ("400 artists, 9,090 answers", load_music(), 2),
-    ("400 artists, 9,090 answers", load_music(), 5),
-    ("100 materials, 22,801 questions with votes", load_materials(), 2),
-    ("100 materials, 22,801 questions with votes", load_materials(), 5),
+    ("400 artists, 9,090 answers", music, 2),
+    ("400 artists, 9,090 answers", music, 5),
+    ("100 materials, 22,801 questions with votes", materials, 2),
+    ("100 materials, 22,801 questions with votes", materials, 5),
 ):
     cells = []
     for loss in loss_names():

@@ -4,9 +4,10 @@ const jsPsych = initJsPsych();
 
 // Sent again until it is acknowledged: an answer counts once, whatever is resent.
 async function post(path, body) {
+  const headers = { "content-type": "application/json" };
   for (;;) {
     try {
-      const response = await fetch(path, { method: "POST", body: JSON.stringify(body) });
+      const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
       if (response.ok) return response.json();
       if (response.status < 500 && response.status !== 429) throw new Error((await response.json()).error);
     } catch (error) {

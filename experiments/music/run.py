@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.data import load_music
 from experiments.methods import EXTRAS, GROWING, METHODS, Settings, absolute, grid, pairs
 from experiments.music.config import FULL, QUICK, Config
 from experiments.search import Point, search, untried
@@ -15,7 +16,6 @@ from experiments.tables import Row, spread, write_csv
 from experiments.trials import Lab, Params
 from experiments.watch import trace
 from nearer.data import Comparisons
-from nearer.datasets import load_music
 from nearer.metrics import comparison_error
 from nearer.objective import LocalObjective
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.data import load_digits, load_letters
 from experiments.methods import METHODS, Settings, absolute, grid, pairs
 from experiments.problems import RetrievalProblem, retrieval_problem
 from experiments.search import Point, search, untried
@@ -16,9 +17,8 @@ from experiments.table2.config import AUTHORS_EPSILON, CATEGORIES, FULL, QUICK, 
 from experiments.tables import Row, write_csv
 from experiments.trials import Lab, Params
 from experiments.watch import trace
-from nearer.datasets import load_digits, load_letters
 from nearer.featuremap import FeatureMap
-from nearer.metrics import retrieval_scores
+from nearer.metrics.retrieval import retrieval_scores
 from nearer.objective import LocalObjective
 
 EXPERIMENT = "table2"

@@ -1,4 +1,4 @@
-"""Feature files of every accepted form, and files that are refused."""
+"""Feature files of every accepted form, and files that are refused; the letters."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from experiments.data import load_letters
 from experiments.sun import load_sun
 from scipy.io import savemat
 from scipy.sparse import csc_matrix
@@ -49,7 +50,6 @@ def test_each_form(tmp_path, write, name, labels):
     assert data.features.flags.c_contiguous
     assert data.labels.dtype == np.int64
     assert data.labels.tolist() == LABELS.tolist()
-    assert name in data.DESCR
 
 
 @forms
@@ -127,3 +127,12 @@ def test_without_h5py_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(ImportError, match=r"sun73\.mat.*nearer\[mat73\]"):
         load_sun(tmp_path / "sun73.mat")
+
+
+def test_letters():
+    data = load_letters()
+    assert data.features.shape == (20_000, 16)
+    assert data.features.max() == 15
+    letters, counts = np.unique(data.labels, return_counts=True)
+    assert "".join(letters) == "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    assert (counts.min(), counts.max()) == (734, 813)

@@ -6,7 +6,8 @@ An uncompressed zip archive with a fixed order and no dates, so that the same co
 - ``<name>.npy`` : one NumPy array each (version 1.0, little-endian, never pickled).
 - The comment of the archive is ``nearer-<kind> sha256:`` and the SHA-256 of all bytes before the comment.
 
-The checksums detect damage, not malice; reading a file runs nothing that it contains.
+The checksums detect damage, not malice; reading a file runs nothing that it contains, and takes memory by the bytes
+that are there, not by the lengths and shapes that it names.
 """
 
 from __future__ import annotations
@@ -71,9 +72,12 @@ def read_archive(file: IO[bytes], kind: str, version: int) -> tuple[dict[str, An
         raise FileFormatError("is damaged: its bytes do not match the checksum at its end")
     try:
         with zipfile.ZipFile(file) as archive:
-            if sum(info.file_size for info in archive.infolist()) > size:
+            held = archive.infolist()
+            if any(one.compress_type != zipfile.ZIP_STORED for one in held):
+                raise FileFormatError("is not a readable archive (its members are compressed)")
+            if sum(one.file_size for one in held) > size:
                 raise FileFormatError("is not a readable archive (its members overlap)")
-            return _members(archive, kind, version)
+            return _members(archive, version, size)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, KeyError) as error:
         raise FileFormatError(f"is not a readable archive ({error})") from error
 
@@ -134,7 +138,7 @@ def _checksum(file: IO[bytes], size: int) -> bytes:
     return digest.hexdigest().encode()
 
 
-def _members(archive: zipfile.ZipFile, kind: str, newest: int) -> tuple[dict[str, Any], Arrays]:
+def _members(archive: zipfile.ZipFile, newest: int, size: int) -> tuple[dict[str, Any], Arrays]:
     header = json.loads(archive.read(_HEADER))
     version = header["format"]
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
@@ -145,7 +149,7 @@ def _members(archive: zipfile.ZipFile, kind: str, newest: int) -> tuple[dict[str
     listed = header["arrays"]
     if sorted(archive.namelist()) != sorted([_HEADER, *(f"{name}.npy" for name in listed)]):
         raise FileFormatError("holds different arrays from those its header lists")
-    return header, {name: _array(name, archive.read(f"{name}.npy"), about) for name, about in listed.items()}
+    return header, {name: _array(name, archive.read(f"{name}.npy"), about, size) for name, about in listed.items()}
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
@@ -156,15 +160,33 @@ def _write_npy(file: Any, array: np.ndarray) -> None:
     np.lib.format.write_array(file, array, version=(1, 0), allow_pickle=False)
 
 
-def _array(name: str, data: bytes, about: dict[str, Any]) -> np.ndarray:
-    """One array, if it is as the header says."""
+def _array(name: str, data: bytes, about: dict[str, Any], size: int) -> np.ndarray:
+    """One array, if it is as the header says, in an archive of `size` bytes."""
     if hashlib.sha256(data).hexdigest() != about["sha256"]:
         raise FileFormatError(f"array {name} is damaged: its bytes do not match its checksum")
     try:
-        array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+        shape, dtype, start = _read_npy_header(data)
     except Exception as error:  # the header is parsed as Python, which can fail in many ways
         raise FileFormatError(f"array {name} cannot be read ({error})") from error
-    if array.dtype.kind not in "biufU" or array.dtype.str != about["dtype"] or list(array.shape) != about["shape"]:
-        raise FileFormatError(f"array {name} has dtype {array.dtype}, shape {array.shape}, not those of the header")
+    if dtype.kind not in "biufU" or dtype.str != about["dtype"] or list(shape) != about["shape"]:
+        raise FileFormatError(f"array {name} has dtype {dtype}, shape {shape}, not those of the header")
+    n_bytes = math.prod(shape) * dtype.itemsize
+    # Rows that take no bytes could be as many as the file likes.
+    rows = math.prod(max(length, 1) for length in shape)
+    if min(shape, default=0) < 0 or n_bytes != len(data) - start or not dtype.itemsize or rows > size:
+        found = f"{len(data) - start:,} bytes"
+        raise FileFormatError(f"array {name} cannot be read (dtype {dtype}, shape {shape} do not match its {found})")
+    array = np.frombuffer(data, dtype, offset=start).reshape(shape).copy()
     refuse_impossible_text(array)
     return array
+
+
+def _read_npy_header(data: bytes) -> tuple[tuple[int, ...], np.dtype, int]:
+    """Shape and dtype of an array, and where its bytes start; nothing is allocated for it."""
+    file = io.BytesIO(data)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError("not in version 1.0 of the format")
+    shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    if is_fortran:
+        raise ValueError("not in C order")
+    return shape, dtype, file.tell()

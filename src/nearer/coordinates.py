@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from nearer.data.messages import listed
 from nearer.data.validate import check_objects
 from nearer.io.files import atomic_write, check_ending
 from nearer.io.objects import read_objects
-from nearer.io.text import text_cells
+from nearer.io.text import csv_text
 from nearer.registry import POSITIONS
 
 
@@ -22,19 +23,9 @@ def write_embedding(
     *,
     force: bool = False,
 ) -> None:
-    """Write coordinates to a CSV file with the columns label, x1, x2, ..., or the arrays embedding and labels.
+    """Write coordinates (n_objects, n_components) to .csv, with the columns label, x1, x2, ..., or to .npz or .mat.
 
-    The ending gives the format: .csv, .npz for NumPy or .mat for MATLAB (labels as a cell array of text). In CSV,
-    objects without a position (NaN) get empty cells. Reading gives the same bits and labels.
-
-    Parameters
-    ----------
-    path : path-like
-    embedding : array (n_objects, n_components)
-    labels : sequence of str (n_objects,), optional
-        The numbers 0, 1, ... if not given.
-    force : bool, default=False
-        Replace an existing file.
+    In CSV, objects without a position (NaN) get empty cells. Reading gives the same bits and labels.
     """
     X = np.asarray(embedding, dtype=np.float64)
     if X.ndim != 2 or 0 in X.shape:
@@ -55,9 +46,11 @@ def write_embedding(
             # A column of objects becomes a cell array; an array of text would be padded with blanks.
             savemat(file, {"embedding": X, "labels": np.array(names, dtype=object)[:, None]})
         else:
-            file.write(",".join(["label", *(f"x{axis + 1}" for axis in range(X.shape[1]))]) + "\n")
-            for name, row in zip(text_cells(names, "label"), X.tolist()):
-                file.write(",".join([name, *("" if value != value else repr(value) for value in row)]) + "\n")
+            file.write(csv_text(columns_of_map(X, names)))
+
+
+def columns_of_map(X: np.ndarray, names: Sequence[str]) -> dict[str, Sequence[Any]]:
+    return {"label": names} | {f"x{axis}": column for axis, column in enumerate(X.T.tolist(), 1)}
 
 
 def read_embedding(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray | None]:
@@ -71,9 +64,8 @@ def read_embedding(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray
     wanted = [*"xyz"] if "x" in axes else [f"x{axis + 1}" for axis in range(len(axes))]
     order = [axes.index(axis) for axis in wanted[: len(axes)] if axis in axes]
     if table.names_at is None or not axes or len(order) < len(axes):
-        raise table.refusal(
-            f"got the columns {listed(map(repr, table.rows[0]))}, expected label, x1, x2, ... and no others"
-        )
+        got = listed(map(repr, table.rows[0]))
+        raise table.refusal(f"got the columns {got}, expected label, x1, x2, ... and no others")
     X = table.numbers(empty=True)[:, order]
     half = np.isnan(X).any(axis=1) & ~np.isnan(X).all(axis=1)
     if half.any():

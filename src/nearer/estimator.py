@@ -8,6 +8,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from nearer.auto_dimension import choose_components
 from nearer.data import Comparisons, as_generator, check_bool, check_integer, check_numbers
 from nearer.data.splits import shares_of_answers
 from nearer.data.validate import check_objects
+from nearer.drawing import ShownMap
 from nearer.io.coerce import as_comparisons, is_named
 from nearer.lapse_rates import Reliability, weigh_answers
 from nearer.losses import Loss, loss_with
@@ -32,7 +34,7 @@ from nearer.placement import Placement, extended, place_objects
 from nearer.solvers import Callback, Result, Solver, get_solver
 from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.multistart import TimeSpent, best_of_starts, is_over, keeping_start
-from nearer.sources import MemorySource, Source, source_of
+from nearer.sources import Found, Source, in_memory, source_of
 from nearer.warning_types import ConvergenceWarning, InputWarning, UnplacedObjectsWarning, UnseenObjectsWarning
 
 __all__ = ["OrdinalEmbedding"]
@@ -44,7 +46,7 @@ Start = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 
 
 @dataclass(eq=False, repr=False)
-class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Place objects as points so that comparisons of their distances hold.
 
     Parameters
@@ -177,18 +179,18 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         given_start = not isinstance(self.init, str)
         if given_start or (self.warm_start and hasattr(self, "embedding_")):
             solver = keeping_start(solver)
-        source = source_of(X, y, sample_weight, self.n_objects, client, saved)
-        held = source.comparisons if isinstance(source, MemorySource) else None
-        if self.reliability and (held is None or held.people is None):
+        held, source = source_of(X, y, sample_weight, self.n_objects, client, saved)
+        if self.reliability and (client is not None or held is None or held.people is None):
             what = "comparisons in memory, with participants, and no client"
             raise ValueError(f"reliability: who gave the answers is not known; give {what}")
         spent = TimeSpent()
-        d = self._dimension(source, saved)
+        d = self._dimension(held, saved)
         n_init = 1 if given_start else int(self.n_init)
         # As many starts as are asked for, once the objective has found that they fit into memory.
         starts = itertools.repeat(self._starting_point)
-        self.n_comparisons_at_start_ = self._solve(source, d, n_init, solver, starts, saved, spent)
-        _warn_unseen(source)
+        found = self._solve(source, d, n_init, solver, starts, saved, spent)
+        self.n_comparisons_at_start_ = int(found.n_comparisons)
+        _warn_unseen(found)
         if self.reliability and held is not None:
             self._estimate_lapse_rates(held, keeping_start(solver), spent)
         return self
@@ -224,9 +226,8 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             starts += [lambda rng, shape: rng.normal(size=shape)] * int(self.n_init)
             self.n_comparisons_at_start_ = len(comparisons)
         solvers = [keeping_start(solver), *[solver] * (len(starts) - 1)]
-        source = MemorySource(comparisons)
-        self._solve(source, self.n_components_, len(starts), solvers, starts)
-        _warn_unseen(source)
+        found = self._solve(partial(in_memory, comparisons), self.n_components_, len(starts), solvers, starts)
+        _warn_unseen(found)
         return self
 
     def save(
@@ -398,15 +399,15 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         solver.check_parameters()
         return solver
 
-    def _dimension(self, source: Source, checkpoint: Checkpoint | None) -> int:
+    def _dimension(self, comparisons: Comparisons | None, checkpoint: Checkpoint | None) -> int:
         """The number of dimensions; "auto": that of the fit to resume, or chosen from comparisons in memory."""
         if not isinstance(self.n_components, str):
             return int(self.n_components)
         if checkpoint is not None and checkpoint.found:
             return int(checkpoint.about["n_components"])
-        if source.comparisons is None:
+        if comparisons is None:
             raise ValueError("n_components: got 'auto', which needs the comparisons in memory; give a number")
-        return choose_components(source.comparisons, as_generator(self.random_state))
+        return choose_components(comparisons, as_generator(self.random_state))
 
     def _solve(
         self,
@@ -417,13 +418,13 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         starts: Iterable[Start],
         checkpoint: Checkpoint | None = None,
         spent: TimeSpent | None = None,
-    ) -> int:
-        """Solve from every start, with one solver or one for each, and keep the best result; returns n_comparisons."""
+    ) -> Found:
+        """Solve from every start, with one solver or one for each, and keep the best result."""
         loss = loss_with(self.loss, self.loss_params)
-        with source.objective(loss, n_components, self.n_jobs, n_starts) as objective:
-            shape = (len(source.seen), n_components)
+        with source(loss, n_components, self.n_jobs, n_starts) as (objective, found):
+            shape = (len(found.seen), n_components)
             generators = as_generator(self.random_state).spawn(n_starts)
-            points = [start(rng, shape)[source.rows] for start, rng in zip(starts, generators)]
+            points = [start(rng, shape)[found.rows] for start, rng in zip(starts, generators)]
             if checkpoint is not None:
                 assert isinstance(solver, Solver)
                 seed = self.random_state
@@ -434,7 +435,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 }
                 points = checkpoint.begin(objective, solver, points, generators, others)
             result = best_of_starts(
-                objective, solver, points, generators, source.n_parallel, self.callbacks or (), self.verbose,
+                objective, solver, points, generators, found.n_parallel, self.callbacks or (), self.verbose,
                 checkpoint, spent,
             )  # fmt: skip
         if result.trouble:
@@ -444,15 +445,15 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        result = replace(result, embedding=result.embedding[source.seen[source.rows]])
+        result = replace(result, embedding=result.embedding[found.seen[found.rows]])
         embedding = np.full(shape, np.nan)
-        embedding[source.seen] = principal_axes(result.embedding)
-        set_map(self, embedding, source.labels, objective.loss)
-        set_result(self, result, source.n_columns)
+        embedding[found.seen] = principal_axes(result.embedding)
+        set_map(self, embedding, found.labels, objective.loss)
+        set_result(self, result, found.n_columns)
         self.__dict__.pop("comparisons_", None)  # of an earlier fit
-        if source.comparisons is not None:
-            self.comparisons_ = source.comparisons
-        return int(objective.n_comparisons)
+        if found.comparisons is not None:
+            self.comparisons_ = found.comparisons
+        return found
 
     def _estimate_lapse_rates(self, comparisons: Comparisons, solver: Solver, spent: TimeSpent) -> None:
         """Estimate the lapse rates given the map and the map given the lapse rates, in turn."""
@@ -468,7 +469,7 @@ class OrdinalEmbedding(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 message = f"stopped: reached max_seconds = {solver.max_seconds:g}"
                 set_result(self, replace(earlier, converged=False, message=message), n_columns)
                 break
-            weighted = MemorySource(comparisons.replaced(weights=np.maximum(weights, 1e-12)))
+            weighted = partial(in_memory, comparisons.replaced(weights=np.maximum(weights, 1e-12)))
             starts = [lambda rng, shape: np.nan_to_num(self.embedding_)]
             self._solve(weighted, self.n_components_, 1, solver, starts, spent=spent)
             set_result(self, self.result_.after(earlier), n_columns)
@@ -564,13 +565,13 @@ def _joined(earlier: Comparisons, further: Comparisons) -> Comparisons:
     return Comparisons.concat(parts).aggregate()
 
 
-def _warn_unseen(source: Source) -> None:
-    unseen = np.flatnonzero(~source.seen)
+def _warn_unseen(found: Found) -> None:
+    unseen = np.flatnonzero(~found.seen)
     if len(unseen):
         first = int(unseen[0])
-        name = first if source.labels is None else repr(str(source.labels[first]))
+        name = first if found.labels is None else repr(str(found.labels[first]))
         warnings.warn(
-            f"{len(unseen):,} of {len(source.seen):,} objects occur in no comparison (first: {name}); "
+            f"{len(unseen):,} of {len(found.seen):,} objects occur in no comparison (first: {name}); "
             "their rows of embedding_ are NaN",
             UnseenObjectsWarning,
             stacklevel=3,

@@ -68,11 +68,14 @@ _LN2 = 0.6931471805599453
 
 _uncached = []  # the error, once it was reported
 _sources = {}
-compiling = set()  # numbers of threads that compile: they must not be interrupted
 
 
 class _CheckedFile(IndexDataCacheFile):
-    """A cache file with a digest and its key, so that damaged code or code for another signature never runs."""
+    """A cache file with a digest and its key.
+
+    Processes that compile at the same time may give one file to two signatures; such code never runs, nor does damaged
+    code.
+    """
 
     def save(self, key, data):
         content = self._dump((key, data))
@@ -102,47 +105,43 @@ class _Cache(FunctionCache):
             return super().load_overload(sig, target_context)
         except Exception as error:  # pickle and LLVM raise anything for damaged bytes
             logger.info("%s: cached code cannot be used (%r); compiling it again", self._name, error)
-        try:
+        with _reported():
             self.flush()
-        except OSError as error:
-            _warn_uncached(error)
         return None
 
     def save_overload(self, sig, data):
-        try:
+        with _reported():
             super().save_overload(sig, data)
-        except OSError as error:
-            _warn_uncached(error)
 
 
-def _warn_uncached(error):
-    """Warn once per process that compiled code cannot be kept, and say what would help."""
-    if not _uncached:
-        _uncached.append(error)
-        logger.warning(
-            "compiled code cannot be kept on this machine (%s), so every process spends some seconds compiling; "
-            "set NUMBA_CACHE_DIR to a folder that can be written to",
-            error,
-        )
+@contextlib.contextmanager
+def _reported():
+    """Warn, once per process, where compiled code cannot be kept."""
+    try:
+        yield
+    except (RuntimeError, OSError) as error:  # no folder that can be written to, or a full disk
+        if not _uncached:
+            _uncached.append(error)
+            logger.warning(
+                "compiled code cannot be kept on this machine (%s), so every process spends some seconds compiling; "
+                "set NUMBA_CACHE_DIR to a folder that can be written to",
+                error,
+            )
 
 
 @contextlib.contextmanager
 def _undisturbed():
     """Defer SIGINT during compilation; LLVM callbacks cannot be interrupted safely."""
-    thread = threading.get_ident()
-    if thread in compiling:  # a kernel that another one calls
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or threading.current_thread() is not threading.main_thread():
         yield
         return
     pressed = []
-    caught = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is not None
-    before = signal.signal(signal.SIGINT, lambda *_: pressed.append(True)) if caught else None
-    compiling.add(thread)
+    signal.signal(signal.SIGINT, lambda *_: pressed.append(True))
     try:
         yield
     finally:
-        compiling.discard(thread)
-        if caught:
-            signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, before)
         for _ in pressed:
             signal.raise_signal(signal.SIGINT)
 
@@ -160,10 +159,8 @@ def _jit(function):
     kernel = _njit(function)
     _sources[function.__name__] = function
     if isinstance(kernel, Dispatcher):
-        try:
+        with _reported():
             kernel._cache = _Cache(function)
-        except (RuntimeError, OSError) as error:  # no folder that can be written to
-            _warn_uncached(error)
     return kernel
 
 
@@ -921,89 +918,6 @@ def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
     return total
 
 
-# ---- questions: information of an answer about a map ----
-
-
-@_jit
-def add_information(index, X, slot, d_near, d_far, weight, A):
-    """Add ``weight * g g^T`` of every comparison to A (m d, m d), g being a gradient with slopes d_near, d_far (N,).
-
-    `slot` (n,), int32, says which d rows of A belong to an object; -1: none, because its position counts as known.
-    """
-    d = X.shape[1]
-    g = np.empty((4, d))
-    at = np.empty(4, dtype=np.int64)
-    for p in range(index.shape[0]):
-        i, j, l, k = _objects(index, p)  # noqa: E741
-        at[0], at[1], at[2], at[3] = slot[i], slot[j], slot[l], slot[k]
-        for c in range(d):
-            g[0, c] = 2.0 * d_near[p] * (X[i, c] - X[j, c])
-            g[1, c] = -g[0, c]
-            g[2, c] = 2.0 * d_far[p] * (X[l, c] - X[k, c])
-            g[3, c] = -g[2, c]
-        for e in range(4):
-            for f in range(4):
-                if at[e] < 0 or at[f] < 0:
-                    continue
-                for b in range(d):
-                    for c in range(d):
-                        A[at[e] * d + b, at[f] * d + c] += weight[p] * g[e, b] * g[f, c]
-
-
-@_jit
-def _power_and_slope(x, power):
-    """x ** power / power, or log x for the power 0, and its derivative."""
-    if power == 0.0:
-        return _log(x), 1.0 / x
-    if power == 1.0:
-        return x, 1.0
-    root = math.sqrt(x) if power == 0.5 else x**power
-    return root / power, root / x
-
-
-@_jit
-def question_forms(index, X, slot, power, offset, slope, blocks, margin, by_S, by_M):
-    """Margins (N,) of triplets, and ``g^T S g`` and ``g^T M g`` (N,) of their gradients g.
-
-    S and M are symmetric matrices (m d, m d). The margin is ``slope * (far ** power - near ** power) / power`` of the
-    squared distances plus `offset`, or a difference of logarithms if the power is 0. `blocks` (m, m, 2, d, d) has the
-    blocks of S and M for each pair of objects next to each other, so that a pair costs one cache miss.
-    """
-    d = X.shape[1]
-    u, v = np.empty(d), np.empty(d)
-    for p in range(index.shape[0]):
-        i, j, k = index[p, 0], index[p, 1], index[p, 2]
-        near, far = offset, offset
-        for c in range(d):
-            u[c] = X[i, c] - X[j, c]
-            v[c] = X[i, c] - X[k, c]
-            near += u[c] * u[c]
-            far += v[c] * v[c]
-        of_near, by_near = _power_and_slope(near, power)
-        of_far, by_far = _power_and_slope(far, power)
-        margin[p] = slope * (of_far - of_near)
-        for c in range(d):
-            u[c] *= -2.0 * slope * by_near
-            v[c] *= 2.0 * slope * by_far
-        # With g = (u + v, -u, -v) on i, j, k, each form is that of u on i - j and of v on i - k.
-        i, j, k = slot[i], slot[j], slot[k]
-        at_ii, at_jj, at_kk = blocks[i, i], blocks[j, j], blocks[k, k]
-        at_ij, at_ik, at_jk = blocks[i, j], blocks[i, k], blocks[j, k]
-        s = 0.0
-        m = 0.0
-        for b in range(d):
-            for c in range(d):
-                uu, vv, uv = u[b] * u[c], v[b] * v[c], u[b] * v[c]
-                ii, jj, kk = uu + vv + uv + u[c] * v[b], uu, vv
-                ij, ik, jk = -2.0 * (uu + v[b] * u[c]), -2.0 * (uv + vv), 2.0 * uv
-                s += ii * at_ii[0, b, c] + jj * at_jj[0, b, c] + kk * at_kk[0, b, c]
-                s += ij * at_ij[0, b, c] + ik * at_ik[0, b, c] + jk * at_jk[0, b, c]
-                m += ii * at_ii[1, b, c] + jj * at_jj[1, b, c] + kk * at_kk[1, b, c]
-                m += ij * at_ij[1, b, c] + ik * at_ik[1, b, c] + jk * at_jk[1, b, c]
-        by_S[p] = s
-        by_M[p] = m
-
-
 def check_inside(index, n_objects):
     """Refuse comparisons of objects that a map does not have: compiled loops would read out of bounds."""
     if index.size and index.view(np.uint32).max() >= n_objects:  # negative numbers are large unsigned ones
@@ -1043,21 +957,34 @@ def with_formula(formula):
     return SimpleNamespace(**names)
 
 
+@functools.cache
+def _log_compilation() -> None:
+    # A warning, since a log that nobody has set up, as in a notebook, shows nothing below it.
+    logger.warning("compiling the inner loops for this machine, once: some seconds")
+
+
+_tellers: list[Callable[[], None]] = [_log_compilation]  # the last one is called
+
+
 class _Compilations(event.Listener):
-    """Calls a function when Numba begins to compile."""
+    """Reports that Numba begins to compile a kernel of ours."""
 
-    def __init__(self, tell: Callable[[], None]):
-        self.tell = tell
+    def on_start(self, started: event.Event) -> None:
+        if started.data["dispatcher"].py_func.__module__ == __name__:  # others may use Numba too
+            _tellers[-1]()
 
-    def on_start(self, _event: event.Event) -> None:
-        self.tell()
-
-    def on_end(self, _event: event.Event) -> None:
+    def on_end(self, _ended: event.Event) -> None:
         pass
+
+
+event.register("numba:compile", _Compilations())
 
 
 @contextlib.contextmanager
 def while_compiling(tell: Callable[[], None]) -> Iterator[None]:
-    """Call `tell` once if kernels are compiled, not loaded from the disk cache, during a block."""
-    with event.install_listener("numba:compile", _Compilations(functools.cache(tell))):
+    """Call `tell` once, instead of the log, if a block compiles kernels that are not in the disk cache."""
+    _tellers.append(functools.cache(tell))
+    try:
         yield
+    finally:
+        _tellers.pop()

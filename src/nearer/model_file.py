@@ -30,8 +30,6 @@ from nearer.registry import LOSSES, SOLVERS
 from nearer.solvers import History, HistoryRow, Result
 from nearer.warning_types import ReproducibilityWarning
 
-__all__ = ["FORMAT", "read_model", "save_model"]
-
 FORMAT = 2
 _KIND = "model"
 _HOMES = ("nearer.estimator", "nearer.shortcuts")  # of the classes that are saved
@@ -76,17 +74,18 @@ def save_model(
 
 
 def read_model(path: Path) -> tuple[str, dict[str, Any], tuple, tuple, dict[str, Any]]:
-    """Read a file that `save_model` wrote.
-
-    Gives the class, its parameters, what makes the map and the result, and other attributes of the fitted estimator.
-    """
+    """The class of a saved estimator, its parameters, what makes its map and its result, and other attributes."""
     with path.open("rb") as file:
         header, arrays = read_archive(file, _KIND, FORMAT)
     about, labels = header["estimator"], arrays.get("labels")
+    n_objects, n_components = arrays["embedding"].shape
+    if not n_components or (labels is not None and labels.shape != (n_objects,)):
+        raise ValueError("labels and objects differ in number")
     fitted: dict[str, Any] = {"n_comparisons_at_start_": int(about["n_comparisons_at_start"])}
     fitted["reliability_"] = _decode_reliability(arrays)
     if about["comparisons"] is not None:
-        fitted["comparisons_"] = _decode_comparisons(about["comparisons"], labels, arrays)
+        fitted["comparisons_"] = found = _decode_comparisons(about["comparisons"], labels, arrays)
+        _check_counts(found, n_objects)
     if header["feature_map"] is not None:
         fitted["feature_map_"] = _decode_feature_map(header["feature_map"], arrays)
     of_map = arrays["embedding"], labels, _decode({"loss": about["loss"]}, arrays)["loss"]
@@ -154,6 +153,27 @@ def _decode_comparisons(about: dict[str, Any], labels: np.ndarray | None, arrays
     return Comparisons(*made).replaced(answers=answers, answer=answer, dropped=dropped)
 
 
+def _check_counts(data: Comparisons, n_objects: int) -> None:
+    """Refuse counts that the arrays do not bear out: later, memory is allocated by them."""
+    answers, answer = data.answers, data.answer
+    known = [*answers.known().values(), *([answers.kind] if isinstance(answers.kind, Coded) else [])]
+    if data.n_objects != n_objects or any(len(values) != len(answers) for values in known):
+        raise ValueError("objects or answers differ in number")
+    if answer is None:
+        is_right = len(answers) == len(data)
+    else:
+        # An answer may have no comparisons if it is an attention check, which an array of its own marks.
+        is_right = answer.shape == (len(data),) and (bool(known) or len(answers) <= len(data))
+        _check_codes(answer, len(answers))
+    if not is_right:
+        raise ValueError("comparisons and answers differ in number")
+
+
+def _check_codes(codes: np.ndarray, limit: int) -> None:
+    if codes.dtype.kind not in "iu" or codes.ndim != 1 or (len(codes) and not 0 <= codes.min() <= codes.max() < limit):
+        raise ValueError(f"got codes of dtype {codes.dtype}, shape {codes.shape}, expected numbers below {limit}")
+
+
 def _encode_feature_map(feature_map: FeatureMap, arrays: Arrays) -> dict[str, Any]:
     if type(feature_map) is not FeatureMap:
         raise ValueError(f"save: feature_map is a {type(feature_map).__name__}, expected a FeatureMap")
@@ -186,7 +206,6 @@ def _decode_feature_map(about: dict[str, Any], arrays: Arrays) -> FeatureMap:
 
 
 def _put(arrays: Arrays, prefix: str, found: Mapping[str, np.ndarray | None]) -> None:
-    """Add arrays by name, except None."""
     for name, array in found.items():
         if array is not None:
             arrays[f"{prefix}{name}"] = little_endian(array)
@@ -222,13 +241,18 @@ def _decode_history(arrays: Arrays) -> History:
     for field in fields(HistoryRow):
         name = f"history_{field.name}"
         if name in arrays or field.default is not None:  # None: a column that older versions did not have
+            if arrays[name].ndim != 1:
+                raise ValueError(f"{name}: got shape {arrays[name].shape}, expected a column")
             values, kind = arrays[name].tolist(), int if field.type == "int" else float
             columns[field.name] = [None if math.isnan(value) else kind(value) for value in values]
     return History(HistoryRow(**dict(zip(columns, row))) for row in zip(*columns.values(), strict=True))
 
 
 def _decode_coded(arrays: Arrays, codes: str, names: str) -> Coded | None:
-    return Coded(arrays[codes], _text(arrays[names])) if codes in arrays else None
+    if codes not in arrays:
+        return None
+    _check_codes(arrays[codes], len(arrays[names]))
+    return Coded(arrays[codes], _text(arrays[names]))
 
 
 def _decode_reliability(arrays: Arrays) -> Reliability | None:

@@ -6,6 +6,8 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+_MOST_ROWS = 100
+
 
 def data_frame(table: Any, index: Any = None, columns: Any = None) -> Any:
     """A pandas DataFrame, as its constructor makes it; an ImportError says what to install."""
@@ -17,7 +19,11 @@ def data_frame(table: Any, index: Any = None, columns: Any = None) -> Any:
 
 
 def html_table(columns: Mapping[str, Sequence[Any]], caption: str = "") -> str:
-    """An HTML table of columns by name; floats have four significant digits, text is escaped."""
+    """An HTML table of columns by name; floats have four significant digits, text is escaped, 100 rows are shown."""
+    n_rows = max(map(len, columns.values()), default=0)
+    if n_rows > _MOST_ROWS:
+        columns = {name: values[:_MOST_ROWS] for name, values in columns.items()}
+        caption += f" (the first {_MOST_ROWS} of {n_rows:,} rows)"
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
     rows = ("".join(f"<td>{_text(value)}</td>" for value in row) for row in zip(*columns.values()))
     body = "".join(f"<tr>{row}</tr>" for row in rows)

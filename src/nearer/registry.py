@@ -106,8 +106,8 @@ KINDS = _by_name(
     Entry("most-central", "three objects and the most central one"),
     Entry("rankings", "an anchor and the options, those chosen as nearest first", question=_MANY),
 )
-SUGGESTED = tuple(entry.name for entry in KINDS.values() if entry.is_suggested)
-COLLECTED = tuple(entry.name for entry in KINDS.values() if entry.question)
+SUGGESTED = {name: entry for name, entry in KINDS.items() if entry.is_suggested}
+COLLECTED = {name: entry for name, entry in KINDS.items() if entry.question}
 
 STRATEGIES = _by_name(
     Entry("auto", "predictive, once there are enough answers for a map", f"{_Q}:Predictive"),

@@ -222,6 +222,11 @@ def test_report_again_loses_nothing_and_adds(nearer, files):
     shutil.rmtree(files / "photos")
     (files / "g.csv").write_text("label,group\nobj00,third\n")
     assert report("all", "--title", "New", "--groups", "g.csv")[1] == {*studies, "<title>New</title>", "third"}
+    # A picture shows the regions that the report shows.
+    for name, options in (("with", ()), ("without", ("--no-regions",))):
+        assert nearer("plot", "all", "-o", f"{name}.svg", *options).code == 0
+    sizes = [(files / f"{name}.svg").stat().st_size for name in ("with", "without")]
+    assert sizes[0] > sizes[1]
     # Other answers: what was found out about the old ones is not said of them.
     assert report("all", "--file", "known.csv")[1] == {'"cov":', "<title>Eleven</title>", "the second"}
 

@@ -82,7 +82,8 @@ class Visitor:
     def call(self, path, body=None, method=None, headers=None):
         """Status and JSON (or bytes) of a request."""
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        self.connection.request(method or ("GET" if data is None else "POST"), path, data, headers or {})
+        headers = {"Content-Type": "application/json"} | (headers or {})
+        self.connection.request(method or ("GET" if data is None else "POST"), path, data, headers)
         self.response = self.connection.getresponse()
         text = self.response.read()
         kind = self.response.headers.get("content-type", "")

@@ -226,10 +226,10 @@ def test_cannot_tell_pause_and_resume(serve, person):
     shown = person.begin(served)
     shown = person.answer(shown, lambda: person.click("#cannot"), lambda: person.press("ARROW_DOWN"))
     until(lambda: choices(served.store) == [None, None])
-    served.store.set_paused(True)
+    served.store.set_paused(True, "page")
     person.choose(0)
     person.wait("document.getElementById('words').innerText.includes('paused')")
-    served.store.set_paused(False)
+    served.store.set_paused(False, "page")
     person.ready(shown)
 
 

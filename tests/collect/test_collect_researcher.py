@@ -8,18 +8,18 @@ import operator
 import pytest
 
 from nearer.collect.background import Background
-from nearer.collect.desk import Signer
+from nearer.collect.desk import researcher_token
 from nearer.io import read_comparisons
 
 
 def token(served):
-    return {"Authorization": f"Bearer {Signer(served.store.secret).researcher}"}
+    return {"Authorization": f"Bearer {researcher_token(served.store)}"}
 
 
 def test_nothing_without_the_token(serve):
     served = serve(number=5)
     served.play("p")
-    secret = Signer(served.store.secret).researcher
+    secret = researcher_token(served.store)
     for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": secret}, {"Authorization": f"Basic {secret}"}):
         for path in ("/api/researcher/status", "/api/researcher/answers.csv"):
             assert served.call(path, headers=headers)[0] == 401
@@ -106,7 +106,7 @@ def test_the_page_shows_the_study(person, serve, width):
     person.size(width, 900)
     person.driver.get("about:blank")
     person.requests()
-    person.driver.get(f"{served.url}researcher#{Signer(served.store.secret).researcher}")
+    person.driver.get(f"{served.url}researcher#{researcher_token(served.store)}")
     person.wait("document.documentElement.dataset.ready === 'yes'")
     assert person.js("return location.hash") == ""
     text = person.text("#board")

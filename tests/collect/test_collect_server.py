@@ -151,7 +151,7 @@ def test_wrong_requests_are_refused_and_nothing_is_stored(serve):
 
 def test_large_bodies_are_refused_and_nobody_waits(serve):
     served = serve(number=5)
-    post = b"POST /api/start HTTP/1.1\r\nhost: x\r\n"
+    post = b"POST /api/start HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
     for head, piece in ((b"content-length: 10000000000", b"x" * 4096), (b"transfer-encoding: chunked", CHUNK)):
         told = b""
         # The server may hang up while the body is still being sent.
@@ -166,7 +166,7 @@ def test_slow_and_endless_requests_are_cut_off(serve, monkeypatch):
     monkeypatch.setattr(server, "_HEAD_SECONDS", 0.2)
     monkeypatch.setattr(server, "_BODY_SECONDS", 0.2)
     served = serve(number=5)
-    post = b"POST /api/start HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{"
+    post = b"POST /api/start HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"
     for sent, told in ((b"", b""), (b"GET / HTTP/1.1\r\nhost: x", b""), (post, b" 408 ")):
         with served.raw() as raw:
             raw.sendall(sent)
@@ -266,7 +266,8 @@ def test_the_page_of_benchmarks_has_the_figures_that_were_saved():
 def test_a_database_that_is_none_is_refused(tmp_path):
     (tmp_path / "x.db").write_bytes(b"not a database at all, but long enough to be read as one" * 50)
     store = Store(f"sqlite:///{tmp_path / 'z.db'}", create=True)
-    store.put("schema", "99")
+    with store.writing() as connection:
+        store.put(connection, "schema", "99")
     store.close()
     for name, message in (("x", "cannot be opened"), ("y", "holds no study yet"), ("z", "got schema 99")):
         with pytest.raises(FileFormatError, match=message):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from nearer.data import Comparisons
+from nearer.io import read_comparisons
 
 T = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 1, 2]])
 
@@ -41,6 +42,19 @@ def test_a_notebook_shows_the_first_rows():
     assert "<th>anchor</th><th>near</th><th>far</th><th>weight</th>" in shown
     assert shown.count("<td>&lt;a&gt;</td>") == 5
     assert "the first" not in Comparisons([[0, 1, 2, 3]])._repr_html_()
+
+
+def test_a_frame_is_read_as_the_same_comparisons(cmp):
+    details = {"seconds": [1.5, np.nan, 2, 3], "side": [0, 1, 1, -1], "order": [1, 2, -1, 4]}
+    timed = Comparisons(T, labels=cmp.labels, weights=cmp.weights, participants=cmp.participants, details=details)
+    odd = Comparisons.from_odd_one_out([[0, 1, 2], [3, 1, 0]], [2, 3], labels=list("abcd"), participants=["p", "q"])
+    for held in (timed, odd):
+        read = read_comparisons(held.to_frame()).comparisons
+        assert read.labels[read.index].tolist() == held.labels[held.index].tolist()
+        assert read.answers == held.answers
+        np.testing.assert_array_equal(read.weights, held.weights)
+        np.testing.assert_array_equal(read.answer, held.answer)
+    assert Comparisons(T).to_frame().to_numpy().tolist() == T.tolist()
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.float32])

@@ -18,24 +18,6 @@ def test_eurodist():
     assert "kilometres" in data.DESCR
 
 
-def test_letters():
-    data = datasets.load_letters()
-    assert data.features.shape == (20_000, 16)
-    assert data.features.dtype == np.uint8
-    assert data.features.max() == 15
-    letters, counts = np.unique(data.labels, return_counts=True)
-    assert "".join(letters) == "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    assert (counts.min(), counts.max()) == (734, 813)
-    assert data.features[0].tolist() == [2, 8, 3, 5, 1, 8, 13, 0, 6, 6, 10, 8, 0, 8, 0, 8]
-    assert "CC BY 4.0" in data.DESCR
-
-
-def test_digits():
-    data = datasets.load_digits()
-    assert data.features.shape == (1797, 64)
-    assert sorted(set(data.labels.tolist())) == list(range(10))
-
-
 def test_cars():
     data = datasets.load_cars()
     assert data.comparisons.n_objects == 60

@@ -87,3 +87,35 @@ class KillDuring(threading.Thread):
                 break
             time.sleep(0.01)
         self.client.close()
+
+
+def maps_despite_kills(processes: Processes, client: Client, fits: dict, moments: list[float], rng):
+    """Kill a worker at some moment of each fit; yields a name, the map, and that of a fit which loses no worker.
+
+    `fits` are functions by name. A moment counts from when a fit has counted the workers, which its shards follow from.
+    """
+    whole = {name: fit() for name, fit in fits.items()}
+    count_threads = client.nthreads
+    for moment in moments:
+        name, victim = str(rng.choice(list(fits))), int(rng.integers(len(processes.workers)))
+        killer = threading.Timer(moment, processes.kill, [processes.workers[victim]])
+
+        def counted(killer=killer):
+            found = count_threads()
+            if not killer.ident:
+                killer.start()
+            return found
+
+        client.nthreads = counted
+        try:
+            found = fits[name]()
+        finally:
+            client.nthreads = count_threads
+            killer.join()
+        yield f"{name}, killed after {moment:.3f} s", found, whole[name]
+        deadline = time.monotonic() + 60
+        while len(client.nthreads()) == len(processes.workers):
+            assert time.monotonic() < deadline, processes.logs()
+            time.sleep(0.05)
+        processes.workers[victim] = processes.add_worker()
+        client.wait_for_workers(len(processes.workers), timeout=60)

@@ -11,7 +11,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from processes import KillDuring
+from processes import KillDuring, maps_despite_kills
 
 from contracts import Squared, assert_same_objective
 from nearer import TSTE, Comparisons, OrdinalEmbedding
@@ -129,6 +129,23 @@ class TestLosses:
                 np.testing.assert_array_equal(fit.embedding_, expected.embedding_)
                 processes.workers[0] = processes.add_worker()
                 client.wait_for_workers(2, timeout=60)
+
+    @pytest.mark.parametrize("inline", [0, 2**20])
+    def test_a_worker_killed_in_the_first_second(self, processes, answers, parquet, monkeypatch, inline):
+        monkeypatch.setattr("nearer.distributed.cluster._INLINE_BYTES", inline)
+        path, rng = parquet(answers[0]), np.random.default_rng(inline)
+
+        def fit(X, solver):
+            return OrdinalEmbedding(solver=solver, random_state=0).fit(X, client=client).embedding_
+
+        fits = {
+            "memory": lambda: fit(answers[0], "auto"),
+            "files": lambda: fit(path, SVRG(step=SBB(), max_epochs=8)),
+            "array": lambda: fit(da.from_array(answers[0].index, chunks=(2000, 3)), LBFGS(max_epochs=20)),
+        }
+        with processes.client() as client:
+            for name, found, expected in maps_despite_kills(processes, client, fits, rng.random(6).tolist(), rng):
+                np.testing.assert_array_equal(found, expected, name)
 
     def test_all_workers_lost(self, processes, tmp_path, answers, parquet):
         path, where = parquet(answers[0]), tmp_path / "run.checkpoint"

@@ -170,7 +170,7 @@ def test_subset_is_a_random_part(client, parquet):
         assert part.value(problem.X) == pytest.approx(remote.value(problem.X), rel=0.2)
 
 
-def test_large_points_are_broadcast(client, monkeypatch):
+def test_large_points_are_sent_once(client, monkeypatch):
     monkeypatch.setattr("nearer.distributed.cluster._INLINE_BYTES", 0)
     problem = random_problem("tste", size=300)
     remote = DaskObjective(problem.objective.comparisons, "tste", 3, client=client)

@@ -16,8 +16,6 @@ import scipy.io
 from nearer import Layout
 from nearer.data import Comparisons
 from nearer.io import FileFormatError, read_comparisons
-from nearer.io.read import find_format
-from nearer.registry import FORMATS
 
 NAMES = ["anchor", "near", "far", "weight"]
 ROWS = [["oboe", "flute", "drum", 1.0], ["größe", "x,y", "oboe", 2.0], ["drum", "oboe", "größe", 0.5]]
@@ -105,12 +103,11 @@ def test_a_bad_cell_is_named_by_file_row_and_column(file, cells, column):
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name not in ("parts", "t.zip")])
-def test_a_format_is_known_by_content_or_told(name, tmp_path):
+def test_a_format_is_known_by_content(name, tmp_path):
     plain = save(tmp_path / name).rename(tmp_path / "plain")
     delimiter = {"t.tsv": "\t", "t.txt": ";", "t.dat": "|"}.get(name)
     found = read_comparisons(plain, delimiter=delimiter).comparisons
     assert found.labels[found.index].tolist() == SAYS
-    assert read_comparisons(plain, format=find_format(str(plain)), delimiter=delimiter).comparisons == found
 
 
 @pytest.mark.parametrize(("name", "option"), [
@@ -120,12 +117,6 @@ def test_a_format_is_known_by_content_or_told(name, tmp_path):
 def test_options_that_a_format_does_not_have_are_refused(name, option, tmp_path):
     with pytest.raises(FileFormatError, match=f"`{option}`"):
         read_comparisons(save(tmp_path / name), **{option: "x"})
-
-
-@pytest.mark.parametrize("format", [*(name for name in FORMATS if name != "text"), "excel"])
-def test_a_wrong_format_is_refused(format, tmp_path):
-    with pytest.raises(ValueError, match=r"t.csv|'excel'"):
-        read_comparisons(save(tmp_path / "t.csv"), format=format)
 
 
 # ---- parts of a file -----------------------------------------------------------------------------------------------

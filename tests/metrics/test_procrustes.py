@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from nearer import metrics
+from nearer import OrdinalEmbedding, metrics
 
 
 def random_similarity(points, rng, scale=2.5):
@@ -119,3 +120,39 @@ def test_spread_shares():
     np.testing.assert_allclose(metrics.spread_shares(points), [0.9, 0.1])
     np.testing.assert_array_equal(metrics.spread_shares(np.ones((3, 2))), [0, 0])
     np.testing.assert_array_equal(metrics.spread_shares(np.full((3, 2), np.nan)), [0, 0])
+
+
+def test_maps_of_different_objects_are_compared_on_those_they_share():
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(6, 2)), rng.normal(size=(7, 3))
+    second[[5, 4, 3, 2], :] = np.pad(random_similarity(first[:4], rng), ((0, 0), (0, 1)))
+    first[5] = np.nan
+    found = metrics.compare_maps(
+        OrdinalEmbedding.from_embedding(first, labels=list("abcdef")), pd.DataFrame(second, index=list("xydcbaf"))
+    )
+    assert found.labels.tolist() == list("abcd")
+    assert found.distance == pytest.approx(0, abs=1e-12)
+    np.testing.assert_allclose(found.first, found.second, atol=1e-12)
+    np.testing.assert_array_equal(found.second, second[[5, 4, 3, 2]])
+    assert (found.only_first, found.only_second) == (("e",), ("x", "y", "f"))
+    assert all(part in repr(found) for part in ("4 shared objects", "1 only", "(e)", "3 only", "(x, y, f)"))
+    second[4] += 1.0
+    apart = metrics.compare_maps(pd.DataFrame(second, index=list("xydcbaf")), pd.DataFrame(first, index=list("abcdef")))
+    assert apart.labels[np.linalg.norm(apart.first - apart.second, axis=1).argmax()] == "b"
+    assert apart.distance == pytest.approx(metrics.procrustes_distance(second[[2, 3, 4, 5]], first[[3, 2, 1, 0]]))
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "message"),
+    [
+        (np.zeros((4, 2)), np.zeros((4, 2)), "first: got a ndarray without labels"),
+        (
+            pd.DataFrame(np.eye(3), index=list("abc")),
+            pd.DataFrame(np.eye(3), index=list("bcd")),
+            "2 shared objects of 3",
+        ),
+    ],
+)
+def test_maps_that_cannot_be_compared(X, Y, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.compare_maps(X, Y)

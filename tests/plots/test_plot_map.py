@@ -13,6 +13,7 @@ from matplotlib.collections import EllipseCollection
 from matplotlib.figure import Figure
 from matplotlib.offsetbox import AnnotationBbox
 
+from nearer import OrdinalEmbedding
 from nearer.datasets import load_cars
 from nearer.plots import plot_map, plot_weights, save_figure
 from nearer.plots.labels import LabelLayer
@@ -52,6 +53,35 @@ def test_draws_on_the_given_axes(points):
     assert plot_map(points, ax=ax) is ax
     np.testing.assert_array_equal(ax.get_lines()[0].get_xydata(), points)
     assert plot_map(points)._repr_png_().startswith(b"\x89PNG")  # for a notebook
+
+
+def test_three_dimensions_are_seen_from_an_angle_without_a_change_of_distances():
+    X = np.random.default_rng(1).normal(size=(40, 3))
+    X[7] = np.nan
+    C = np.tile(np.diag([0.04, 0.01, 0.01]), (40, 1, 1))
+    ax = plot_map(X, groups=["a", "b"] * 20, covariances=C)
+    drawn(ax)
+    lines = [line for line in ax.get_lines() if line.get_markersize() > 1]
+    size = np.concatenate([[line.get_markersize()] * len(line.get_xydata()) for line in lines])
+    xy = np.concatenate([line.get_xydata() for line in lines])
+    assert len(xy) == 39
+    assert len(np.unique(size)) > 4
+    # A turn: the squares of what is seen, and of depth, sum up to those in space.
+    known = np.delete(X, 7, axis=0)
+    space, seen = ((known - known.mean(axis=0)) ** 2).sum(), (xy**2).sum()
+    assert 0.5 * space < seen < space
+    (regions,) = [artist for artist in ax.collections if isinstance(artist, EllipseCollection)]
+    widths, heights = regions.get_widths(), regions.get_heights()
+    assert 1 < (widths / heights).max() < 2  # as wide as 2 to 1 only where the long axis is seen in full
+    flat = plot_map(X, axes=(0, 2))
+    np.testing.assert_array_equal(flat.get_lines()[0].get_xydata(), np.delete(X, 7, axis=0)[:, [0, 2]])
+
+
+def test_a_fitted_model_is_drawn_with_its_labels(points):
+    model = OrdinalEmbedding.from_embedding(points, labels=[f"o{i}" for i in range(30)])
+    for ax in (plot_map(model), model.plot()):
+        assert len(drawn(ax).shown) > 10
+        np.testing.assert_array_equal(ax.get_lines()[0].get_xydata(), points)
 
 
 @pytest.mark.parametrize("rows", [[3, 7], range(30)])

@@ -1,4 +1,4 @@
-"""What an answer tells: compiled forms against dense matrices, derivatives by finite differences."""
+"""What an answer tells: forms against dense matrices, derivatives by finite differences."""
 
 from __future__ import annotations
 

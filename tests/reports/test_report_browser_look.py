@@ -64,6 +64,13 @@ def test_pictures_are_shown_where_there_is_room(page, tmp_path):
     assert "Pictures: 5 of 6 objects." in page.text(".notes")
 
 
+def test_pictures_get_smaller_before_they_are_left_out(page, tmp_path):
+    names = [f"o{i}" for i in range(150)]
+    pictures(tmp_path, names)
+    page.open(Report("pictures", spread(150, 2), labels=names, images=tmp_path), width=400)
+    page.wait("document.getElementById('canvas').nearer.state().pictured > 50")
+
+
 @pytest.mark.parametrize("width", [1280, 400])
 def test_layout_fits_the_width(page, width):
     n = 60

@@ -135,3 +135,12 @@ def test_what_does_not_fit_the_map_is_refused_and_writes_nothing(X, tmp_path):
         with pytest.raises(error, match=r"(images|labels|groups): got"):
             Report("t", X, **fields).save(tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_clusters_are_coloured_and_explained_where_there_are_no_groups(X):
+    names = ["cluster 1 (stability 0.98)"] * 6 + ["cluster 2 (stability 0.91)"] * 3 + [None]
+    values, notes = script_data(Report("t", X, clusters=names))
+    assert values["groups"] == {"codes": [0] * 6 + [1] * 3 + [-1], "names": [names[0], names[6]], "other": None}
+    assert len(notes) == 1
+    values, notes = script_data(Report("t", X, clusters=names, groups=["a"] * 10))
+    assert (values["groups"]["names"], notes) == (["a"], [])

@@ -15,7 +15,7 @@ from nearer.metrics import calibration, log_loss
 from nearer.reports import Report, describe
 from nearer.selection import Evaluation, Interrupted, cross_validate_dimensions, evaluate
 from nearer.selection.evaluate import calibrate, figures_of, score_map
-from nearer.selection.thresholds import default_folds
+from nearer.selection.thresholds import default_folds, default_resamples
 from nearer.warning_types import InputWarning
 
 LABELS = [f"obj{number:02d}" for number in range(12)]
@@ -87,7 +87,16 @@ def test_cross_validation_is_that_of_the_library(model, answers):
     # Student's t with two degrees of freedom: 4.303 standard errors on each side, unless cut at 1.
     assert found.held_out - found.held_out_low == pytest.approx(4.30265 * found.standard_error, rel=1e-4)
     again = Evaluation(**figures_of(json.loads(json.dumps(found.summary()))))
-    assert again == replace(found, check=None)
+    assert again == replace(found, check=None, bootstrap=None)
+
+
+def test_regions_are_found_by_default_where_they_take_seconds(model, answers):
+    assert len(evaluate(model, answers, cv=0).bootstrap.samples) == default_resamples(answers, "auto", False) > 50
+    assert evaluate(model, answers, cv=0, bootstrap=0).bootstrap is None
+    many = Comparisons(np.tile(answers.index, (60, 1)))
+    wide = Comparisons(answers.index, 600)
+    slow = [(many, "auto", False), (wide, "auto", False), (answers, "sgd", False), (answers, "auto", True)]
+    assert [default_resamples(*given) for given in slow] == [0] * 4
 
 
 def test_one_dimension_has_one_figure_on_held_out_answers(model, answers):

@@ -10,7 +10,7 @@ import pytest
 from carriers import spelled
 
 from nearer import Layout
-from nearer.io import FileFormatError, open_blocks, read_comparisons
+from nearer.io import FileFormatError, read_comparisons
 from nearer.io.coerce import as_comparisons
 from nearer.io.read import warn_dropped
 from nearer.tables import Refusal
@@ -237,14 +237,9 @@ def test_a_column_marks_attention_checks():
     refused({"anchor": ["x"], "a": ["y"], "b": ["z"], "votes_a": [0], "votes_b": [0]}, match="^table: ")
 
 
-@pytest.mark.parametrize("way", ["layouts", "blocks"])
-def test_participants_who_are_known_only_in_some_parts(way, tmp_path):
+def test_participants_who_are_known_only_in_some_parts():
     table = {**T, "participant": ["p", None, None], "part": ["1", "2", "2"]}
-    if way == "layouts":
-        found = made(table, [Layout(where={"part": "1"}), Layout(where={"part": "2"})])
-    else:
-        pd.DataFrame(table).to_parquet(tmp_path / "t.parquet", row_group_size=1)
-        (found,) = open_blocks(tmp_path / "t.parquet").blocks(3)
+    found = made(table, [Layout(where={"part": "1"}), Layout(where={"part": "2"})])
     assert found.participants.tolist() == ["p", "unknown", "unknown"]
 
 

@@ -9,7 +9,6 @@ __all__ = ["main"]
 
 
 def main(*args: Any, **kwargs: Any) -> Any:
-    """Run the command line."""
     try:
         from nearer.cli.app import cli
         from nearer.cli.interrupt import press_again

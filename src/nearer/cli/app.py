@@ -62,27 +62,27 @@ class LazyGroup(click.Group):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        def tell(text: str) -> None:
+        def show(text: str) -> None:
             click.echo(f"{' '.join(filter(None, ('nearer', ctx.invoked_subcommand)))}: {visible(text)}", err=True)
 
         try:
-            with _warnings_shown(lambda text: tell(f"warning: {text}")):
+            with _warnings_shown(lambda text: show(f"warning: {text}")):
                 return super().invoke(ctx)
         except KeyboardInterrupt:
-            tell("interrupted; nothing more was written")
+            show("interrupted; nothing more was written")
             ctx.exit(130)
         except Exception as error:
             text = explain(error)
             if text is None or "--debug" in ctx.meta["nearer.arguments"]:
                 raise
-            tell(text.removeprefix(f"{ctx.invoked_subcommand}: "))
+            show(text.removeprefix(f"{ctx.invoked_subcommand}: "))
             ctx.exit(2)
 
 
 @contextlib.contextmanager
-def _warnings_shown(tell: Any) -> Iterator[None]:
+def _warnings_shown(show: Any) -> Iterator[None]:
     """Pass warnings and log messages on, each once."""
-    warn = functools.cache(tell)
+    warn = functools.cache(show)
     handler = logging.Handler(logging.WARNING)
     handler.emit = lambda record: warn(record.getMessage())  # type: ignore[method-assign]
     logger = logging.getLogger("nearer")

@@ -11,7 +11,7 @@ import click
 
 from nearer.cli.options import FILE, FORCE, entry
 from nearer.cli.output import TABLES, OutputFile, Say, command
-from nearer.registry import COLLECTED, KINDS
+from nearer.registry import COLLECTED
 
 _STUDY = click.argument("study", type=click.Path(file_okay=False))
 _DATABASE = click.option(
@@ -47,7 +47,7 @@ def collect_command() -> None:
 @click.option("--audio", type=click.Path(), help="Folder of sounds.")
 @click.option("--words", type=click.Path(), help="Text file, a word on each line.")
 @click.option("--items", type=click.Path(), help="CSV file: name, and text, image, audio or html.")
-@entry("--kind", {name: KINDS[name] for name in COLLECTED}, "Kind of question.", default="triplets")
+@entry("--kind", COLLECTED, "Kind of question.", default="triplets")
 @click.option("--title", help="Title of the study.  [default: the name of the folder]")
 def new(say: Say, study: str, **given: Any) -> None:
     """Begin a STUDY: a folder with study.toml, every setting explained, and items.csv."""
@@ -80,7 +80,7 @@ def serve(
 ) -> None:
     """Open a STUDY to participants, until ctrl-C. Every answer is on the disk before it is acknowledged."""
     read, store = _opened(study, database, create=True)
-    from nearer.collect.desk import Signer
+    from nearer.collect.desk import researcher_token
     from nearer.collect.server import Supervisor, bind, make_server
 
     certificate, key = options["certificate"], options["key"]
@@ -91,7 +91,7 @@ def serve(
     server, listening = make_server(read, store, **options), bind(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"{'https' if certificate else 'http'}://{shown}:{listening.getsockname()[1]}/"
-    researcher = f"{address}researcher#{Signer(store.secret).researcher}"
+    researcher = f"{address}researcher#{researcher_token(store)}"
     values = {"participants": address, "researcher": researcher, "database": store.shown}
     text = (
         f"{read.title}: {len(read.items)} objects, {read.questions.number} questions for each participant\n"
@@ -135,7 +135,7 @@ def export(say: Say, study: str, database: str | None, out: str) -> None:
     from nearer.collect.store import Export
 
     found = Export(store, read.questions)
-    say.write(out, "".join(found.lines()))
+    say.write(out, "".join(found.lines("command")))
     for reason, count in found.left_out.items():
         say.note(f"{count:,} left out: {reason}")
     values = {"output": out, "n_answers": found.n_rows, "left_out": found.left_out}
@@ -165,14 +165,26 @@ def resume(say: Say, study: str, database: str | None) -> None:
     _switch(say, study, database, False)
 
 
+@_command("nearer collect token fruit --rotate")
+@click.option("--rotate", is_flag=True, help="Make a new one; the one before opens nothing any more.")
+def token(say: Say, study: str, database: str | None, rotate: bool) -> None:
+    """Show the token of the researcher's page of a STUDY. Works while it is served."""
+    _, store = _opened(study, database)
+    from nearer.collect.desk import researcher_token
+
+    if rotate:
+        store.rotate("command")
+    found = researcher_token(store)
+    say.result({"token": found, "rotated": rotate}, found)
+
+
 def _switch(say: Say, study: str, database: str | None, paused: bool) -> None:
     _, store = _opened(study, database)
-    changed = store.set_paused(paused)
+    changed = store.set_paused(paused, "command")
     say.done({"paused": paused, "changed": changed}, f"{study}: {'paused' if paused else 'open'}")
 
 
 def _opened(study: str, database: str | None, create: bool = False) -> tuple[Any, Any]:
-    """The study in a folder, and its database."""
     from nearer.collect.study import read_study
 
     read = read_study(study)
@@ -185,13 +197,13 @@ def _opened(study: str, database: str | None, create: bool = False) -> tuple[Any
 
 def _status(store: Any) -> tuple[dict[str, Any], str]:
     """Progress of the participants, as values and as a line of text."""
-    from nearer.collect.store import participant_table, study_status
+    from nearer.collect.store import audit_lines, participant_table, study_status
 
     with store.reading() as connection:
         found = study_status(connection)
-        people = participant_table(connection)
+        people, audit = participant_table(connection), audit_lines(connection)
     line = (
         f"{found['participants']:,} participants ({found['finished']:,} finished, {found['present']:,} there now); "
         f"{found['answers']:,} answers ({found['answers_last_minute']:,} in the last minute)"
     )
-    return {**found, "people": people}, line + ("; PAUSED" if found["paused"] else "")
+    return {**found, "people": people, "audit": audit}, line + ("; PAUSED" if found["paused"] else "")

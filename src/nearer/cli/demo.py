@@ -26,7 +26,7 @@ def demo_command(say: Say, out: str, random_state: int) -> None:
     the cars; their pictures and classes are only shown on it. It is fitted and evaluated as by `nearer fit`.
     """
     from nearer.datasets import load_cars
-    from nearer.metrics import retrieval_scores
+    from nearer.metrics import nearest_neighbours
     from nearer.plots import plot_map
     from nearer.reports.sentences import percent
 
@@ -40,6 +40,7 @@ def demo_command(say: Say, out: str, random_state: int) -> None:
     model = nearer.load(Path(out, MODEL))
     drawn = plot_map(model.embedding_, None, cars.classes, images=cars.pictures, title=title, size=(12.0, 5.8))
     say.picture(drawn, str(Path(out, "map.png")), dpi=150)
-    same_class = float(retrieval_scores(model.embedding_, cars.classes, k=5).precision[0])
+    neighbours, _ = nearest_neighbours(model.embedding_, 5)
+    same_class = float((cars.classes[neighbours] == cars.classes[:, None]).mean())
     say.note(f"clusters: {percent(same_class)} of a car's 5 nearest neighbours are of its class")
     say.note(f"wrote {Path(out, 'report.html')}")

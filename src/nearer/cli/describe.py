@@ -25,14 +25,15 @@ def describe_command(say: Say, file: str, write: bool, **reading: Any) -> None:
 
     Every column is listed with its first cells; what is understood is filled in, and the rest is blank.
     """
+    from nearer.io.files import refuse_unwritable
     from nearer.io.read import layout_path
     from nearer.tables.describe import describe
 
     target = layout_path(file)
     if write and not Path(file).is_file():
         raise click.UsageError(f"-o: got {file}, expected one file to write a layout next to; or see --layout")
-    if write and target.exists() and not say.force:
-        raise FileExistsError(f"{target}: exists already; use --force to replace it")
+    if write:
+        refuse_unwritable(target, say.force)
     table, layouts, used = inputs.open_answers(file, reading)
     if len(layouts) > 1:
         raise ValueError(f"{used}: holds {len(layouts)} layouts, expected one to complete")

@@ -13,7 +13,7 @@ import click
 import nearer
 from nearer.cli import inputs, options
 from nearer.cli.interrupt import Interrupt, handled_by
-from nearer.cli.output import SUMMARY, Results, Say, command, repeat_command, write_summary
+from nearer.cli.output import SUMMARY, Results, Say, command, json_text, repeat_command
 
 FILES = ("embedding.csv", inputs.MODEL, SUMMARY, "report.html")
 
@@ -27,7 +27,12 @@ STUDIES = options.OptionGroup(
     options.CV_BY,
     click.option("--dims", type=options.dimensions, help="Also compare maps of these dimensions, such as 1-5."),
     click.option("--learning-curve", is_flag=True, help="Also estimate whether more answers would help."),
-    click.option("--bootstrap", type=click.IntRange(2), metavar="B", help="B resamples, for regions of uncertainty."),
+    click.option(
+        "--bootstrap",
+        type=click.IntRange(0),
+        metavar="B",
+        help="B resamples, for regions of uncertainty; 0: none.  [default: 100 unless large]",
+    ),
 )
 
 
@@ -92,17 +97,18 @@ def fit_command(
         **found.summary(),
         "files": list(FILES),
     }
+    drawn: dict[str, Any] = {}
+    command, title = repeat_command(), title or Path(file).stem
+    shown: dict[str, Any] = {"facts": facts, "groups": coloured, "images": images}
     with results.writing() as target:
-        write_embedding(target / "embedding.csv", model.embedding_, model.labels_)
-        model.save(target / inputs.MODEL)
-        write_summary(target, summary)  # from here on, the map is kept even if the report fails
-        report = describe(
-            model, answers, found, title=title or Path(file).stem, command=repeat_command(), facts=facts,
-            groups=coloured, images=images,
-        )  # fmt: skip
-        write_summary(target, summary | {"report": report.to_dict()})
-        report.save(target / "report.html")
-
+        try:
+            report = describe(model, answers, found, title=title, command=command, **shown)
+            report.save(target / "report.html")
+            drawn["report"] = report.to_dict()
+        finally:  # the map is kept even if the report fails
+            write_embedding(target / "embedding.csv", model.embedding_, model.labels_)
+            model.save(target / inputs.MODEL)
+            (target / SUMMARY).write_text(json_text(summary | drawn) + "\n", encoding="utf-8")
     verdict = "" if found.dimensions is None else f"dimensions: {found.dimensions.verdict}"
     lines = filter(None, [scores_line(found), verdict, "" if say.quiet else results.wrote])
     say.result(summary, "\n".join(lines) or None)
@@ -115,10 +121,7 @@ def fit_command(
 
 
 def _read(say: Say, file: str, given: dict[str, Any]) -> tuple[nearer.Comparisons | None, dict[str, Any]]:
-    """The answers, None where the workers of a cluster read them, and facts about their file.
-
-    Refuses before the work what the answers do not allow.
-    """
+    """The answers, None where the workers of a cluster read them, and facts about their file."""
     from nearer.io.read import find_format
 
     if given["cv"] == 0 and not given["dims"]:
@@ -176,7 +179,7 @@ def _evaluate(
     from nearer.selection import Interrupted, evaluate
 
     if interrupted:
-        return evaluate(model, answers, cv=0, people=False), True
+        return evaluate(model, answers, cv=0, bootstrap=0, people=False), True
     try:
         return evaluate(model, answers, **STUDIES.of(given), progress=say.note), False
     except Interrupted as stopped:
@@ -185,7 +188,6 @@ def _evaluate(
 
 
 def _figures(model: nearer.OrdinalEmbedding) -> dict[str, Any]:
-    """The figures of a fit for summary.json."""
     shown = ("converged", "message", "n_iter", "n_gradients")
     return {
         "n_objects": model.n_objects_,

@@ -53,7 +53,6 @@ def _declared(path: str, reading: dict[str, Any]) -> tuple[tuple[Layout, ...], d
 
 
 def open_answers(path: str, reading: dict[str, Any]) -> tuple[Table, tuple[Layout, ...], Path | None]:
-    """The table in a file, its layouts, and the layout file, if there is one."""
     from nearer.io.read import open_table
 
     layouts, carrier, file = _declared(path, reading)
@@ -86,10 +85,7 @@ def read_answers(say: Say, path: str, reading: dict[str, Any]) -> ReadResult:
 
 
 def open_map(path: str, loss: str | None = None, needs: str = "") -> nearer.OrdinalEmbedding:
-    """Open a model file, embedding.csv (whose loss is `loss`), or the folder that `nearer fit` wrote.
-
-    Coordinates alone are refused if a command `needs` an attribute that they do not give.
-    """
+    """Open a model, a folder of `nearer fit`, or coordinates, if these give the attribute that a command `needs`."""
     file = Path(path)
     if file.is_dir():
         if not (file / SUMMARY).is_file():
@@ -134,7 +130,7 @@ def read_groups(say: Say, path: str | None, labels: np.ndarray | None, n_objects
     from nearer.io.objects import WORDS, read_objects, rows_on_map
 
     table = read_objects(path, WORDS)
-    words, column = table.words(empty=True)
+    words, column = table.words()
     say.note(table.understood([column]))
     rows = rows_on_map(path, table.labels, on_map)
     group_of = dict(zip(rows.tolist(), words))
@@ -168,7 +164,6 @@ def read_summary(map_path: str, model: nearer.OrdinalEmbedding) -> dict[str, Any
 
 
 def fingerprint(model: nearer.OrdinalEmbedding) -> str:
-    """A digest of the coordinates of a map."""
     import numpy as np
 
     X = np.asarray(model.embedding_, dtype="<f8")

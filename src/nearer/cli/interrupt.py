@@ -14,7 +14,6 @@ from typing import Any
 
 @contextlib.contextmanager
 def handled_by(handler: Any) -> Iterator[None]:
-    """Set the handler of SIGINT during a block."""
     before = signal.signal(signal.SIGINT, handler)
     try:
         yield
@@ -43,7 +42,6 @@ class Interrupt:
         return self.pressed
 
     def press(self, _number: int, _frame: Any) -> None:
-        """Handler of SIGINT."""
         if self.pressed:
             raise KeyboardInterrupt
         self.pressed = True

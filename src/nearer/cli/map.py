@@ -30,7 +30,7 @@ def map_command(
 ) -> None:  # fmt: skip
     """Find positions for objects that nobody compared, from FEATURES: a table (label, and numbers) or .npy.
 
-    FEATURES holds objects of the MAP, from which the way from features to positions is learnt (kernel ridge
+    FEATURES holds objects of the MAP, from which positions are learnt as a function of the features (kernel ridge
     regression, by default with cross-validation), and new objects, which get a position. In a .npy file, which has no
     labels, the first rows are the objects of the map, in its order.
     """

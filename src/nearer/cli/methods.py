@@ -25,7 +25,7 @@ def methods_command(say: Say, map_path: str, bibtex: bool) -> None:
 
     model = inputs.open_map(map_path, needs="result_")
     earlier = inputs.read_summary(map_path, model)
-    found = replace(evaluate(model, cv=0, people=False), **figures_of(earlier))
+    found = replace(evaluate(model, cv=0, bootstrap=0, people=False), **figures_of(earlier))
     paragraph = methods_paragraph(model, found, earlier)
     cited, entries = references(model.loss_.name), bibliography(model.loss_.name)
     text = entries if bibtex else "\n\n".join([paragraph, "References", *cited])

@@ -33,9 +33,8 @@ def entry(option: str, entries: registry.Entries, what: str, **more: Any) -> Cal
 
 
 FILE, FOLDER = click.Path(exists=True, dir_okay=False), click.Path(exists=True, file_okay=False)
-SUGGESTED = {name: registry.KINDS[name] for name in registry.SUGGESTED}
 
-ASK = entry("--ask", SUGGESTED, "Kind of question.", default="triplets")
+ASK = entry("--ask", registry.SUGGESTED, "Kind of question.", default="triplets")
 MAP = click.argument("map_path", metavar="MAP", type=click.Path())
 POSITIONS = click.option(
     "-o", "--out", type=OutputFile(*registry.POSITIONS), help="File to write; printed if not given."

@@ -34,11 +34,8 @@ def visible(text: str) -> str:
 def json_text(values: Mapping[str, Any]) -> str:
     """Values and arrays as JSON; what is not finite becomes null."""
 
-    def simple(value: Any) -> Any:
-        return value.tolist() if hasattr(value, "tolist") else str(value)
-
-    plain = json.loads(json.dumps(values, default=simple), parse_constant=lambda _: None)
-    return json.dumps(plain, indent=2)
+    text = json.dumps(values, default=lambda value: value.tolist() if hasattr(value, "tolist") else str(value))
+    return json.dumps(json.loads(text, parse_constant=lambda _: None), indent=2)
 
 
 def repeat_command() -> str:
@@ -74,7 +71,7 @@ class Say:
         return while_compiling(lambda: self.note("compiling for this machine, once: some seconds"))
 
     def result(self, values: Mapping[str, Any], text: str | None = None) -> None:
-        """Print `values` as JSON, or `text` if any; what another program reads stays as it is."""
+        """Print `values` as JSON, or `text` if any, on a terminal without control characters."""
         if self.as_json:
             click.echo(json_text(values))
         elif text is not None:
@@ -86,6 +83,8 @@ class Say:
 
     def table(self, table: Mapping[str, Sequence[Any]], values: Mapping[str, Any], out: str | None) -> None:
         """Write a table to a CSV file, or print it; `values` is the result as JSON."""
+        from nearer.io.text import csv_text
+
         text = csv_text(table, ".6g")
         if out is not None:
             self.write(out, text)
@@ -93,17 +92,16 @@ class Say:
 
     def positions(self, positions: Any, labels: Any, values: Mapping[str, Any], out: str | None) -> None:
         """Write positions (n, n_components) to a file, or print them as CSV; `values` are further results."""
-        from nearer.coordinates import write_embedding
+        from nearer.coordinates import columns_of_map, write_embedding
+        from nearer.io.text import csv_text
 
-        table = {"label": [str(label) for label in labels]}
-        table |= {f"x{axis + 1}": column.tolist() for axis, column in enumerate(positions.T)}
+        table = columns_of_map(positions, [str(label) for label in labels])
         if out is not None:
             write_embedding(out, positions, table["label"], force=self.force)
             self.note(f"wrote {out}")
         self.result({"positions": table, **values}, csv_text(table).rstrip("\n") if out is None else None)
 
     def picture(self, drawn: Any, path: str, dpi: float = 200) -> None:
-        """Write a drawing to a file."""
         from nearer.plots import save_figure
 
         save_figure(drawn, path, dpi=dpi, force=self.force)
@@ -118,22 +116,6 @@ class Say:
         self.note(f"wrote {path}")
 
 
-def csv_text(table: Mapping[str, Sequence[Any]], spec: str = "") -> str:
-    """A table as CSV: text is guarded and quoted where needed, floats are formatted by `spec`, NaN is empty."""
-    from nearer.io.text import text_cells
-
-    def cell(value: Any) -> str:
-        if isinstance(value, float):
-            return "" if value != value else f"{value:{spec}}"
-        return str(value)
-
-    columns = [
-        text_cells(values, name) if any(isinstance(value, str) for value in values) else map(cell, values)
-        for name, values in table.items()
-    ]
-    return "".join(f"{','.join(row)}\n" for row in [tuple(table), *zip(*columns)])
-
-
 class OutputFile(click.Path):
     """A file to write, refused before any work if it has another ending or exists without --force."""
 
@@ -146,15 +128,8 @@ class OutputFile(click.Path):
 
         path = os.fsdecode(super().convert(value, param, ctx))
         check_ending(path, self.endings)
-        force = ctx.params.get("force", False)
-        if os.path.isfile(path) and not force:
-            raise FileExistsError(f"{path}: exists already; use --force to replace it")
-        refuse_unwritable(path, force)
+        refuse_unwritable(path, ctx.params.get("force", False))
         return path
-
-
-def write_summary(folder: Path, values: Mapping[str, Any]) -> None:
-    (folder / SUMMARY).write_text(json_text(values) + "\n", encoding="utf-8")
 
 
 class Results:

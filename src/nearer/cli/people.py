@@ -8,7 +8,7 @@ import click
 
 from nearer import registry
 from nearer.cli import inputs, options
-from nearer.cli.output import TABLES, OutputFile, Say, command, csv_text
+from nearer.cli.output import TABLES, OutputFile, Say, command
 
 
 @command("nearer people answers.csv", "nearer people answers.csv --rules rules.toml -o kept.csv")
@@ -42,6 +42,7 @@ def people_command(
         options.refuse_given(["out"], "got no --rules, without which nobody is excluded")
     estimator = options.make_estimator(given, n_components)
     from nearer.io import write_comparisons
+    from nearer.io.text import csv_text
     from nearer.people import ExclusionRules, differ, exclude, participants
 
     asked = None if rules is None else ExclusionRules.read(rules)

@@ -27,9 +27,15 @@ def _size(text: str) -> tuple[float, float]:
 @options.MAP
 @click.option("-o", "--out", required=True, type=OutputFile(*registry.PICTURES), help="Picture: .png, .svg or .pdf.")
 @click.option("--what", type=click.Choice(list(_NEEDED)), default="map")
-@click.option("--axes", type=options.dimensions, metavar="I,J", default="1,2", help="Which two, of a map with more.")
+@click.option(
+    "--axes",
+    type=options.dimensions,
+    metavar="I,J",
+    help="Which two, of a map with more.  [default: 1,2; all of three]",
+)
 @options.GROUPS
 @click.option("--labels/--no-labels", "with_labels", default=True, help="Write the labels.")
+@click.option("--regions/--no-regions", default=True, help="Draw regions of uncertainty, if the fit found them.")
 @click.option("--size", type=_size, metavar="WIDTHxHEIGHT", help="Of the map in inches, such as 5x4.")
 @click.option("--title", help="Title of the picture.")
 @click.option("--dpi", type=click.FloatRange(10, 2000), default=200, help="Dots per inch of a PNG.")
@@ -46,7 +52,9 @@ def plot_command(
     MAP is a folder that `nearer fit` wrote, a model file, or coordinates (embedding.csv).
     """
     if what != "map":
-        options.refuse_given(("axes", "groups", "with_labels", "size"), f"got --what {what}, expected a map to draw")
+        options.refuse_given(
+            ("axes", "groups", "with_labels", "regions", "size"), f"got --what {what}, expected a map to draw"
+        )
     if what != "calibration":
         options.refuse_given(["file", "loss"], f"got --what {what}, expected --what calibration, which needs answers")
     if file is None:
@@ -59,7 +67,7 @@ def plot_command(
 
     model = inputs.open_map(map_path, loss, _NEEDED[what])
     if what == "map":
-        drawn = _draw_map(say, model, given)
+        drawn = _draw_map(say, map_path, model, given)
     elif what == "calibration":
         own = getattr(model, "comparisons_", None)
         answers = own if file is None else inputs.read_for_map(say, file, given, model)[0]
@@ -75,12 +83,15 @@ def plot_command(
     say.result({"output": out, "what": what})
 
 
-def _draw_map(say: Say, model: nearer.OrdinalEmbedding, given: dict[str, Any]) -> Any:
+def _draw_map(say: Say, map_path: str, model: nearer.OrdinalEmbedding, given: dict[str, Any]) -> Any:
     from nearer.plots import plot_map
 
     if model.embedding_.shape[1] == 1:
         options.refuse_given(["axes"], "got a map of one dimension, expected one with axes to choose from")
+    kept = inputs.read_summary(map_path, model).get("report") or {}  # what the report of the fit shows
     labels = inputs.as_names(model.labels_, model.n_objects_) if given["with_labels"] else None
     groups = inputs.read_groups(say, given["groups"], model.labels_, model.n_objects_)
-    axes: Any = tuple(axis - 1 for axis in given["axes"])
-    return plot_map(model.embedding_, labels, groups, axes=axes, size=given["size"])
+    groups = groups or kept.get("groups") or kept.get("clusters")
+    covariances = kept.get("covariances") if given["regions"] else None
+    axes: Any = given["axes"] and tuple(axis - 1 for axis in given["axes"])
+    return plot_map(model.embedding_, labels, groups, covariances=covariances, axes=axes, size=given["size"])

@@ -20,7 +20,6 @@ _EVERY = 0.25  # seconds between two updates
 @contextlib.contextmanager
 def progress(comparisons: Comparisons | None, limit: float | None) -> Iterator[Callable[[Any, Any], None]]:
     """A callback of a fit that shows objective, error and time, at most `limit` seconds, until the end of the block."""
-    sample = None if comparisons is None else comparisons[:_SAMPLE]
     began = last = time.perf_counter()
 
     def show(row: Any, state: Any) -> None:
@@ -30,10 +29,10 @@ def progress(comparisons: Comparisons | None, limit: float | None) -> Iterator[C
             return
         last = now  # at once: other starts may run beside this one
         text = f"epoch {row.epoch}  objective {row.objective:.5g}"
-        if sample is not None and comparisons is not None:
+        if comparisons is not None:
             X = np.full((comparisons.n_objects, state.X.shape[1]), np.nan)
             X[comparisons.seen] = state.X  # which has the objects that occur only
-            text += f"  error {comparison_error(X, sample):.1%}"
+            text += f"  error {comparison_error(X, comparisons[:_SAMPLE]):.1%}"
         left = "" if limit is None else f"  left {max(limit - (now - began), 0):.0f} s"
         status.update(f"{text}  {now - began:.0f} s{left}")
 

@@ -47,11 +47,12 @@ def report_command(
     earlier = inputs.read_summary(map_path, model)
     kept = Report.from_dict(earlier.get("report") or {})
     # Who answered how is taken over too, unless it is asked of other answers.
-    found = evaluate(model, comparisons, cv=0, people=False if file is None and "people" in kept else None)
+    people = False if file is None and "people" in kept else None
+    found = evaluate(model, comparisons, cv=0, bootstrap=0, people=people)
     if file is None:
         found = replace(found, **figures_of(earlier))
     else:
-        kept = {name: kept[name] for name in ("title", "groups", "images", "covariances") if name in kept}
+        kept = {name: kept[name] for name in ("title", "groups", "images", "covariances", "clusters") if name in kept}
     if not Path(kept.get("images") or ".").is_dir():
         say.note(f"{kept['images']}: no such folder any more, so no pictures; give it with --images")
         del kept["images"]

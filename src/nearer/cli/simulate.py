@@ -22,7 +22,7 @@ _SOURCES = click.Choice(["points", "distances", "classes"])
 )
 @click.argument("file", type=click.Path())
 @click.option("--from", "source", type=_SOURCES, default="points", help="What FILE holds.")
-@click.option("-n", "--n-comparisons", type=click.IntRange(1), help="How many; from distances: all if not given.")
+@click.option("-n", "--n-comparisons", type=click.IntRange(1), help="Number of comparisons; from distances: all.")
 @click.option("--kind", type=click.Choice(["triplets", "quadruplets"]), default="triplets")
 @click.option("--noise", default=0.0, help="Fraction of answers reversed.")
 @click.option("--class-column", metavar="COLUMN", help="Column of classes, where there are several.")
@@ -54,7 +54,7 @@ def simulate_command(
     how = {} if source == "classes" else {"kind": kind}
     if source == "classes":
         table = objects.read_objects(file, objects.WORDS, column=class_column)
-        given, column = table.words(class_column, ", or --class-column")
+        given, column = table.words(class_column)
         labels = table.labels
         say.note(table.understood([column]))
     elif source == "distances" and not file.lower().endswith(".npy"):

@@ -70,7 +70,6 @@ def suggest_command(
 
 
 def _questions(path: str, kind: str) -> list[list[str]]:
-    """The questions of a file that this command wrote."""
     from nearer.io.objects import read_cells
 
     cells = read_cells(path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import time
 import warnings
@@ -35,7 +36,8 @@ _LOW = 100  # questions in the queue
 _FOLDS = 3
 _SECONDS = 20.0  # for one fit
 _LEAST = 30  # answers before anything is fitted
-_QUEUE = 400
+_QUEUE, _LARGEST = 400, 2000  # questions in a plan, at first and at most
+_REPORT = 10.0  # seconds between two signs of life
 
 
 class Background:
@@ -44,6 +46,7 @@ class Background:
     def __init__(self, study: Study, store: Store):
         self.study, self.store = study, store
         self._done, self._forecast_at, self._round = -1, 0, 0
+        self._stock, self._lasted, self._reported = 0, 0.0, -math.inf
 
     def due(self) -> bool:
         """Whether enough answers are new, or the queue is low."""
@@ -51,24 +54,39 @@ class Background:
             count, waiting = Store.count(connection, answers), Store.count(connection, ready)
         if self._done < 0 or count >= max(self._done + _SOON, _GROWTH * self._done):
             return True
-        return waiting < min(_LOW, queue_size(self.study) // 2) and count > self._done
+        low = max(min(_LOW, queue_size(self.study) // 2), self._stock // 2)
+        return waiting < low and count > self._done
+
+    def report(self) -> None:
+        """Store a sign of life, for the researcher's page."""
+        if time.monotonic() > self._reported + _REPORT:
+            self.store.keep_finding("background", {"seen": time.time()})
+            self._reported = time.monotonic()
 
     def round(self) -> None:
         """Compute everything again, the questions first."""
         self._round += 1
+        began = time.monotonic()
         data = read_answers(self.study, self.store)
         with self.store.reading() as connection:
             self._done = Store.count(connection, answers)
-        fill_queue(self.study, self.store, data, self._round)
+            per_second = Store.count(connection, answers, answers.c.answered > time.time() - 60) / 60
+        # Enough for twice the time of a round, at the present rate.
+        self._stock = math.ceil(2 * (self._lasted + _PAUSE) * per_second)
+        fill_queue(self.study, self.store, data, self._round, self._stock)
+        self.report()
         if data is None:
             return
         self.store.keep_finding("people", judge_people(self.study, data))
+        self.report()
         self.store.keep_finding("map", judge_map(self.study, data))
+        self.report()
         if self._done >= 1.3 * self._forecast_at:
             self._forecast_at = self._done
             found = forecast(self.study, data)
             if found is not None:
                 self.store.keep_finding("forecast", found)
+        self._lasted = time.monotonic() - began
 
 
 @contextlib.contextmanager
@@ -110,7 +128,7 @@ def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
     found["embedding"] = np.round(model.embedding_[seen], 5).tolist()
     answer = answer_of_rows(data)
     n_random = len(np.unique(answer if data.at_random is None else answer[data.at_random]))
-    known = evaluate(model, data, cv=_FOLDS if n_random >= _LEAST else 0, people=False)
+    known = evaluate(model, data, cv=_FOLDS if n_random >= _LEAST else 0, bootstrap=0, people=False)
     if known.held_out is not None:
         found |= {"accuracy": known.held_out, "accuracy_se": known.standard_error, "n_held_out": n_random}
     found |= {"ceiling": known.ceiling, "ceiling_low": known.ceiling_low}
@@ -142,17 +160,18 @@ def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
     return {str(name): {column: table[column][row] for column in table} for row, name in enumerate(names)}
 
 
-def fill_queue(study: Study, store: Store, data: Comparisons | None, seed: int) -> None:
-    """Replace the queue with the most informative questions."""
+def fill_queue(study: Study, store: Store, data: Comparisons | None, seed: int, stock: int = 0) -> None:
+    """Replace the queue with the most informative questions, each for several participants if that makes `stock`."""
     from nearer.questions import suggest
 
-    if not queue_size(study):
+    size = queue_size(study, stock)
+    if not size:
         return
     names = [item.name for item in study.items]
     numbers = store.number_items(names)
     gone = [] if data is None else [label for label in data.labels.tolist() if label not in set(names)]  # type: ignore[union-attr]
     chosen = suggest(
-        data, queue_size(study), random_share=0, objects=names, exclude=gone or None,
+        data, size, random_share=0, objects=names, exclude=gone or None,
         kind=study.questions.kind, n_components=study.questions.map_dimensions, random_state=seed, n_jobs=1,
     )  # fmt: skip
     assert chosen.labels is not None
@@ -163,14 +182,14 @@ def fill_queue(study: Study, store: Store, data: Comparisons | None, seed: int) 
         rows.append({"shown": json.dumps(shown), "key": key, "chosen_by": strategy})
     with store.writing() as connection:
         connection.execute(sa.delete(ready))
-        connection.execute(sa.insert(ready), rows)
+        connection.execute(sa.insert(ready), rows * max(1, math.ceil(stock / size)))
 
 
-def queue_size(study: Study) -> int:
-    """Questions in a full queue; 0 if the study is not adaptive."""
+def queue_size(study: Study, stock: int = 0) -> int:
+    """Different questions in a full queue; 0 if the study is not adaptive."""
     if not study.questions.adaptive:
         return 0
-    return max(1, min(_QUEUE, n_questions(study.questions, len(study.items)) // 2))
+    return max(1, min(max(_QUEUE, stock), _LARGEST, n_questions(study.questions, len(study.items)) // 2))
 
 
 def main() -> None:
@@ -187,6 +206,7 @@ def main() -> None:
             while lock is None or lock.scalar(sa.select(1)):  # fails when the lock is lost
                 if work.due():
                     work.round()
+                work.report()
                 time.sleep(_PAUSE)
     except sa.exc.SQLAlchemyError as error:
         raise SystemExit(f"the database does not respond: {reason(error)}") from None

@@ -8,8 +8,9 @@ import hmac
 import itertools
 import json
 import random
+import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -38,11 +39,14 @@ _THEIRS = questions.c.participant == _PERSON
 _ANSWER = sa.select(answers.c.question).where(answers.c.question == questions.c.id).scalar_subquery()
 _OPEN = sa.select(questions).where(_THEIRS, _ANSWER.is_(None)).order_by(questions.c.position)
 _SEEN = sa.select(questions.c.key).where(_THEIRS)
+_SHORTEN = sa.update(participants).where(participants.c.id == _PERSON).values(total=sa.bindparam("only"))
 _OWN = sa.select(questions.c.id).where(_THEIRS, sa.cast(questions.c.id, sa.Text) == sa.bindparam("question"))
 _LAST = sa.select(sa.func.max(questions.c.id))
 _REPEAT = sa.select(questions.c.shown, questions.c.chosen_by).order_by(questions.c.id).limit(1)
 _REPEAT = _REPEAT.where(questions.c.chosen_by == "random", questions.c.participant != _PERSON)
 _REPEAT = _REPEAT.where(questions.c.kind == sa.bindparam("kind"), questions.c.id >= sa.bindparam("from_here"))
+_RECENT = sa.select(questions.c.participant, questions.c.position, questions.c.chosen_by, participants.c.total)
+_RECENT = _RECENT.select_from(questions.join(participants)).order_by(questions.c.id.desc()).limit(1000)
 _QUEUE = ready.alias()
 _NEW = ~sa.select(questions.c.id).where(_THEIRS, questions.c.key == _QUEUE.c.key).exists()
 _FIRST = sa.select(_QUEUE.c.id).where(_NEW).order_by(_QUEUE.c.id).limit(1)
@@ -67,22 +71,24 @@ def question_key(kind: str, items: Sequence[int], catch: bool = False) -> str:
 
 
 class Deck:
-    """Deals objects in shuffled rounds, so that their counts differ by at most one."""
+    """Deals objects in shuffled rounds, so that their counts differ by at most one; threads may share it."""
 
     def __init__(self, cards: Sequence[int], rng: random.Random):
         self._cards, self._rng = list(cards), rng
         self._left: list[int] = []
+        self._lock = threading.Lock()
 
     def deal(self, without: Sequence[int] = ()) -> int:
         """The next object that is not in `without`."""
-        for k in range(len(self._left) - 1, -1, -1):
-            if self._left[k] not in without:
-                return self._left.pop(k)
-        # All cards left are excluded: they stay on top of the next round.
-        fresh = list(self._cards)
-        self._rng.shuffle(fresh)
-        self._left = fresh + self._left
-        return self.deal(without)
+        with self._lock:
+            while True:
+                for k in range(len(self._left) - 1, -1, -1):
+                    if self._left[k] not in without:
+                        return self._left.pop(k)
+                # All cards left are excluded: they stay on top of the next round.
+                fresh = list(self._cards)
+                self._rng.shuffle(fresh)
+                self._left = fresh + self._left
 
 
 @dataclass
@@ -113,15 +119,22 @@ class Dealer:
         return self.shown(self.rng.choice(left), "random") if left else None
 
     def catch(self, seen: Collection[str] = ()) -> Asked | None:
-        """An attention check; if the study lists its own, one whose key is not in `seen`, or None."""
-        if self.catches:
-            left = [row for row in self.catches if question_key(self.asked.kind, row, catch=True) not in seen]
-            if not left:
-                return None
-            items = list(self.rng.choice(left))
-        else:
-            head = self._heads.deal()
-            items = self._with_options([head, head])
+        """An attention check whose key is not in `seen`; None if none is left."""
+        every: Iterable[Sequence[int]] = self.catches
+        if not self.catches:
+            for _ in range(_PLANNED):
+                head = self._heads.deal()
+                made = self._check_about(self._with_options([head, head]))
+                if made.key not in seen:
+                    return made
+            others = {head: [number for number in self.numbers if number != head] for head in self.numbers}
+            n_others = self.asked.n_items - 2
+            every = ((head, head, *row) for head in others for row in itertools.combinations(others[head], n_others))
+        left = [row for row in every if question_key(self.asked.kind, row, catch=True) not in seen]
+        return self._check_about(self.rng.choice(left)) if left else None
+
+    def _check_about(self, items: Sequence[int]) -> Asked:
+        """The attention check: the second of `items` is right, or the third is the odd one."""
         return self.shown(items, "catch", items[2 if self.asked.kind == "odd-one-out" else 1])
 
     def _with_options(self, items: list[int]) -> list[int]:
@@ -159,7 +172,6 @@ class Signer:
 
     def __init__(self, secret: bytes):
         self._secret = secret
-        self.researcher = self._signature("researcher")
 
     def _signature(self, text: str) -> str:
         digest = hmac.digest(self._secret, text.encode(errors="replace"), "sha256")
@@ -174,8 +186,19 @@ class Signer:
         text = str(token).partition(".")[0]
         return int(text) if _same(token, self.sign(text)) else None
 
-    def is_researcher(self, token: str) -> bool:
-        return _same(token, self.researcher)
+    def researcher(self, rotation: str | None) -> str:
+        """The token of the researcher, which every rotation changes."""
+        return self._signature(f"researcher{rotation or ''}")
+
+
+def researcher_token(store: Store) -> str:
+    """The token of the researcher's page, as of now."""
+    with store.reading() as connection:
+        return Signer(store.secret).researcher(store.value(connection, "rotation"))
+
+
+def is_researcher(store: Store, token: str) -> bool:
+    return _same(token, researcher_token(store))
 
 
 def _same(given: object, signed: str) -> bool:
@@ -273,7 +296,12 @@ class Desk:
         last = 0 if paused else min(answered + AHEAD, total)
         # Open questions follow the answered ones.
         for position in range(answered + len(held) + 1, last + 1):
-            held.append(self._hand_out(connection, person, position))
+            row = self._hand_out(connection, person, position)
+            if row is None:  # all were asked, as after objects were removed: the participant finishes
+                total = position - 1
+                connection.execute(_SHORTEN, {"person": person["id"], "only": total})
+                break
+            held.append(row)
         finished = answered >= total
         state: dict[str, Any] = {"answered": answered, "total": total, "paused": paused, "finished": finished}
         if finished:
@@ -284,23 +312,32 @@ class Desk:
         asked = [{"id": str(row["id"]), "position": row["position"], **self._for_page(row)} for row in shown]
         return {**state, "questions": asked}
 
-    def _hand_out(self, connection: sa.Connection, person: dict[str, Any], position: int) -> dict[str, Any]:
-        """Store a new question."""
-        seed = f"{self.store.secret.hex()}:{person['id']}"
-        planned = plan(self.study.questions, person["total"], seed)[position - 1]
+    def adaptive_share(self, connection: sa.Connection) -> float | None:
+        """Share of the latest adaptive slots that got a chosen question, not a random one; None without any."""
+        recent = connection.execute(_RECENT).all()
+        slots = [row.chosen_by for row in recent if self._slot(row.participant, row.total, row.position) == "ready"]
+        return sum(chosen != "random" for chosen in slots) / len(slots) if slots else None
+
+    def _slot(self, person: int, total: int, position: int) -> str:
+        """What is planned at a position; positions may exceed a total that was shortened."""
+        planned = plan(self.study.questions, total, f"{self.store.secret.hex()}:{person}")
+        return planned[position - 1] if position <= total else "random"
+
+    def _hand_out(self, connection: sa.Connection, person: dict[str, Any], position: int) -> dict[str, Any] | None:
+        """Store a new question; None if this participant has seen them all."""
+        planned = self._slot(person["id"], person["total"], position)
         for slot in (*[planned] * _PLANNED, *["random"] * _RANDOM, "unseen"):
             asked = self._choose(connection, person["id"], slot)
             row = asked and self._row(person["id"], position, asked)
             number = row and connection.scalar(self._add_question, row)
             if row and number:
                 return {"id": number, **row}
-        raise HTTPException(409, "questions: this participant has seen them all")
+        return None
 
     def _choose(self, connection: sa.Connection, person: int, slot: str) -> Asked | None:
         """A question for a slot of the plan; None if there is none now."""
         if slot == "catch":
-            # A study lists only a few: those already asked are excluded.
-            return self.dealer.catch(self._seen(connection, person) if self.dealer.catches else ())
+            return self.dealer.catch(self._seen(connection, person))
         if slot == "random":
             return self.dealer.random()
         if slot == "unseen":

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import hashlib
 import json
 import logging
+import math
 import os
 import secrets
 import signal
@@ -16,7 +18,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections import OrderedDict
+import traceback
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,9 +38,9 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from nearer.collect.desk import Desk
+from nearer.collect.desk import Desk, is_researcher
 from nearer.collect.store import Batches, Export, Store, Unavailable, participant_table, reason, study_status
-from nearer.collect.study import Study, read_study
+from nearer.collect.study import Study, page_files, read_study
 
 logger = logging.getLogger(__name__)
 _PAGES = Path(__file__).parent / "pages"
@@ -60,6 +63,9 @@ _HEAD_BYTES = 16_384
 _HEAD_SECONDS = 10.0
 _CALLERS = 20_000  # callers whose requests are counted
 _CONNECTIONS = 20_000
+_ROOM = 0.9  # fraction of the connections that may be open before idle ones are closed
+_PROBE_SECONDS = 1.0  # between two writes of /health
+_PORT_SECONDS = 5.0  # for other processes of a killed server to leave the port
 _BACKLOG = 2048
 
 
@@ -82,7 +88,7 @@ def make_app(study: Study, store: Store) -> Starlette:
     ]
     own = study.server.page
     if own:
-        routes.append(Mount("/", StaticFiles(directory=study.folder / own, html=True)))
+        routes.append(Route("/{path:path}", own_page(page_files(study))))
     else:
         routes.append(Route("/", page("participant.html")))
     headers = {**_HEADERS, "Content-Security-Policy": _OWN_PAGE if own else _STRICT}
@@ -108,6 +114,7 @@ class Api:
         self._arrivals = Rate(per_minute / 60, per_minute)
         self._failures = Rate(0.2, 20)
         self._salt = secrets.token_bytes(16)
+        self._probing, self._probed, self._fault = asyncio.Lock(), -math.inf, ""
         self.batches: Batches
 
     @contextlib.asynccontextmanager
@@ -160,7 +167,18 @@ class Api:
         return JSONResponse(await self.batches.run(self.desk.answer, person, *told))
 
     async def health(self, _request: Request) -> Response:
-        return JSONResponse({"ok": bool(await self.batches.run(Store.value, "schema", timeout=5))})
+        """Whether answers can be stored: one write a second, however many ask."""
+        async with self._probing:
+            if time.monotonic() > self._probed + _PROBE_SECONDS:
+                self._fault = ""
+                try:
+                    await self.batches.run(self.store.probe, timeout=5)
+                except Unavailable as error:
+                    self._fault = str(error)
+                self._probed = time.monotonic()
+        if self._fault:
+            raise Unavailable(self._fault)
+        return JSONResponse({"ok": True})
 
     async def item(self, request: Request) -> Response:
         """The media file of an object, by number: no path comes from the request."""
@@ -182,7 +200,7 @@ class Api:
     def _check_token(self, request: Request) -> None:
         """Refuse requests without the researcher's token, and limit the rate of wrong tokens."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and self.desk.signer.is_researcher(token):
+        if kind.lower() == "bearer" and is_researcher(self.store, token):
             return
         if not self._failures.allow("all"):
             raise HTTPException(429, "token: too many wrong attempts; wait a minute")
@@ -192,33 +210,47 @@ class Api:
         self._check_token(request)
         with self.store.reading() as connection:
             status, people = study_status(connection), participant_table(connection)
-            found = {name: self.store.finding(connection, name) for name in ("people", "map", "forecast")}
+            names = ("people", "map", "forecast", "background")
+            found = {name: self.store.finding(connection, name) for name in names}
+            share = self.desk.adaptive_share(connection)
         judged = found["people"] or {}
         images = {item.name: f"items/{number}" for number, item in self.desk.by_number.items() if item.form == "image"}
         asked = self.study.questions
         about = {"title": self.study.title, "kind": asked.kind, "number": asked.number, "adaptive": asked.adaptive}
-        about |= {"n_objects": len(self.study.items), "images": images}
+        about |= {"n_objects": len(self.study.items), "images": images, "adaptive_share": share}
         rated = [{**person, "quality": judged.get(person["participant"])} for person in people]
         return JSONResponse({**found, "study": about, "now": time.time(), "status": status, "people": rated})
 
-    async def download(self, request: Request) -> Response:
+    def download(self, request: Request) -> Response:
         self._check_token(request)
-        lines = Export(self.store, self.study.questions).lines()
+        lines = Export(self.store, self.study.questions).lines("page")
         headers = {"Cache-Control": "no-store", "Content-Disposition": 'attachment; filename="answers.csv"'}
         return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
     async def pause(self, request: Request) -> Response:
-        self._check_token(request)
+        await run_in_threadpool(self._check_token, request)
         paused = (await read_json(request)).get("paused")
         if not isinstance(paused, bool):
             raise HTTPException(422, "paused: expected true or false")
-        await run_in_threadpool(self.store.set_paused, paused)
+        await run_in_threadpool(self.store.set_paused, paused, "page")
         return JSONResponse({"paused": paused})
 
 
 def page(name: str) -> Callable[[Request], Response]:
     """Handler of a built-in page."""
     return lambda request: FileResponse(_PAGES / name, headers={"Content-Security-Policy": _STRICT})
+
+
+def own_page(files: Mapping[str, Path]) -> Callable[[Request], Response]:
+    """Handler of the files of the study's own page, by address: no path comes from the request."""
+
+    def respond(request: Request) -> Response:
+        path = files.get(request.path_params["path"])
+        if path is None or not path.is_file():
+            raise HTTPException(404)
+        return FileResponse(path)
+
+    return respond
 
 
 async def _refused(_request: Request, error: Any) -> Response:
@@ -230,6 +262,29 @@ async def _unavailable(_request: Request, error: Exception) -> Response:
     logger.warning("the database does not accept answers: %s; participants have to wait", reason(error))
     told = {"error": "the study cannot store answers at the moment; try again soon"}
     return JSONResponse(told, 503, {"Retry-After": "2"})
+
+
+class Sparse(logging.Filter):
+    """Lets one line in ten seconds pass from each place that logs, without what a request or an error says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._often, self._left_out = Rate(0.1, 1), Counter[tuple[str, int]]()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        place = record.pathname, record.lineno
+        if not self._often.allow(place):
+            self._left_out[place] += 1
+            return False
+        text = record.getMessage().split("\n")[0]
+        if record.exc_info and record.exc_info[0]:
+            text += f": {record.exc_info[0].__name__}"
+            for frame in traceback.extract_tb(record.exc_info[2])[-1:]:
+                text += f" at {Path(frame.filename).name}:{frame.lineno}"
+        if more := self._left_out.pop(place, 0):
+            text += f" (and {more:,} more)"
+        record.msg, record.args, record.exc_info, record.exc_text = text, (), None, None
+        return True
 
 
 class _Headers:
@@ -268,8 +323,14 @@ class Rate:
         return allowed
 
 
+_SPARSE = Sparse()
+
+
 async def read_json(request: Request) -> dict[str, Any]:
     """Read a JSON object within the limits of size and time."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":  # a browser lets any site post text/plain without asking the server
+        raise HTTPException(415, f"content-type: got {kind[:50]!r}, expected application/json")
     try:
         values = json.loads(await asyncio.wait_for(_read(request), _BODY_SECONDS))
     except asyncio.TimeoutError:
@@ -290,15 +351,31 @@ async def _read(request: Request) -> bytes:
     return body
 
 
-class HeaderLimits(HttpToolsProtocol):
-    """Closes connections whose headers are incomplete after 10 s or 16 KiB; uvicorn has no such limits."""
+class Limits(HttpToolsProtocol):
+    """Closes connections that uvicorn would keep.
+
+    Those whose headers are incomplete after 10 s or 16 KiB, that send a request before the last response (browsers do
+    not), and, when there are too many, those that have been idle for longest.
+    """
 
     _timer: asyncio.TimerHandle | None = None  # runs while headers are incomplete
     _size = 0
+    _used = 0.0
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._used = time.monotonic()
         self._expect_headers(True)
+        if len(self.connections) > _ROOM * (self.limit_concurrency or math.inf):
+            idle = [one for one in self.connections if isinstance(one, Limits) and one is not self and one.is_idle()]
+            idle.sort(key=lambda one: one._used)
+            for one in idle[: 1 + len(idle) // 20]:
+                self.connections.discard(one)
+                one.transport.abort()
+
+    def is_idle(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._expect_headers(False)
@@ -311,6 +388,9 @@ class HeaderLimits(HttpToolsProtocol):
             self.transport.abort()
 
     def on_message_begin(self) -> None:
+        if not self.is_idle():
+            raise ValueError("a request before the response")  # uvicorn closes the connection
+        self._used = time.monotonic()
         self._expect_headers(True)
         super().on_message_begin()
 
@@ -328,26 +408,35 @@ class HeaderLimits(HttpToolsProtocol):
 def bind(host: str, port: int) -> socket.socket:
     """Open the socket to listen on; port 0 is any free port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    except OSError as error:
-        raise ValueError(f"host and port: got {host} and {port}, which cannot be used: {error.strerror}") from error
+    end = time.monotonic() + _PORT_SECONDS
+    while True:
+        try:
+            return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE and time.monotonic() < end:
+                time.sleep(0.1)
+                continue
+            raise ValueError(f"host and port: got {host} and {port}, which cannot be used: {error.strerror}") from error
 
 
 def make_server(
     study: Study, store: Store, *, certificate: str | None = None, key: str | None = None, behind_proxy: bool = False
 ) -> uvicorn.Server:
     """The server of a study; ``run([socket])`` serves until Ctrl-C or SIGTERM."""
+    connections = _CONNECTIONS
     with contextlib.suppress(ImportError, ValueError, OSError):  # as many connections as the system allows
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if soft < hard:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
+        limit = max(soft, min(hard, 65_536)) if hard > 0 else 65_536  # -1: unlimited
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+        connections = min(connections, 3 * limit // 4)  # the other files are for the database and for objects
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    for name in ("uvicorn.error", "asyncio", __name__):
+        logging.getLogger(name).addFilter(_SPARSE)
     config = uvicorn.Config(
-        make_app(study, store), http=HeaderLimits, ws="none", log_config=None, access_log=False,
-        server_header=False, timeout_keep_alive=75, timeout_graceful_shutdown=5, limit_concurrency=_CONNECTIONS,
+        make_app(study, store), http=Limits, ws="none", log_config=None, access_log=False,
+        server_header=False, timeout_keep_alive=75, timeout_graceful_shutdown=5, limit_concurrency=connections,
         backlog=_BACKLOG, proxy_headers=behind_proxy, forwarded_allow_ips="127.0.0.1,::1",
         ssl_certfile=certificate, ssl_keyfile=key,
     )  # fmt: skip

@@ -28,7 +28,7 @@ from nearer.tables.decode import SIDES
 
 _SCHEMA = "1"
 _LOCK = 0x6E656172  # advisory lock of PostgreSQL while tables are created
-_PRESENT = 300.0  # seconds since the last answer
+_PRESENT = 60.0  # seconds since the last answer
 _MOST = 128  # tasks in a transaction of SQLite
 _THREADS = 8  # connections to PostgreSQL
 _WAITING = 4_000  # tasks that may wait
@@ -72,6 +72,9 @@ questions = sa.Table(
     sa.UniqueConstraint("participant", "position"),
     sa.UniqueConstraint("participant", "key"),
 )  # fmt: skip
+# For repeats: without it, a table with few random questions would be searched to its end.
+_RANDOM = questions.c.chosen_by == "random"
+sa.Index("questions_random", questions.c.kind, questions.c.id, sqlite_where=_RANDOM, postgresql_where=_RANDOM)
 # The primary key allows one answer per question: a resent answer counts once.
 answers = sa.Table(
     "answers", tables,
@@ -87,6 +90,13 @@ ready = sa.Table(
     sa.Column("shown", sa.Text, nullable=False),
     sa.Column("key", sa.Text, nullable=False),
     sa.Column("chosen_by", sa.Text, nullable=False),
+)  # fmt: skip
+audit = sa.Table(
+    "audit", tables,
+    sa.Column("id", _ID, primary_key=True, autoincrement=True),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("action", sa.Text, nullable=False),
+    sa.Column("how", sa.Text, nullable=False),
 )  # fmt: skip
 _T = TypeVar("_T")
 
@@ -119,25 +129,45 @@ class Store:
                 self.secret = bytes.fromhex(str(self.value(connection, "secret")))
         except sa.exc.DBAPIError as error:
             raise FileFormatError(f"{self.shown}: cannot be opened: {reason(error)}") from error
+        self._opened = self._files()
 
     def close(self) -> None:
         self.engine.dispose()
 
-    def writing(self) -> contextlib.AbstractContextManager[sa.Connection]:
-        """A transaction that is committed at the end."""
-        return self.engine.begin()
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """A transaction that is committed at the end, to the database that was opened."""
+        with self.engine.begin() as connection:
+            yield connection
+        # Checked after the commit: SQLite writes to a file that was deleted as if it were there.
+        if self._files() != self._opened:
+            raise Unavailable("the file of the database was deleted or replaced; put it back, or restart the server")
 
     def reading(self) -> contextlib.AbstractContextManager[sa.Connection]:
         """A read transaction on a snapshot; it does not block writers."""
         return self._snapshots.begin()
 
     def _create(self) -> None:
-        with self.writing() as connection:
+        with self.engine.begin() as connection:
             if not self.is_sqlite:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
             tables.create_all(connection)
             rows = [{"key": "schema", "value": _SCHEMA}, {"key": "secret", "value": secrets.token_hex(32)}]
             connection.execute(insert(connection, meta).on_conflict_do_nothing(), rows)
+
+    def _files(self) -> list[tuple[int, int] | None]:
+        """What identifies the files of SQLite; None for one that does not exist."""
+        if not self.is_sqlite or not self.engine.url.database:
+            return []
+        found: list[tuple[int, int] | None] = []
+        for ending in ("", "-wal"):
+            try:
+                file = os.stat(self.engine.url.database + ending)
+            except OSError:
+                found.append(None)
+            else:
+                found.append((file.st_dev, file.st_ino))
+        return found
 
     def number_items(self, names: Sequence[str]) -> dict[str, int]:
         """Permanent numbers of all objects, including those removed from the study."""
@@ -156,20 +186,42 @@ class Store:
     def count(connection: sa.Connection, table: sa.Table, *conditions: Any) -> int:
         return connection.scalar(sa.select(sa.func.count()).select_from(table).where(*conditions)) or 0
 
-    def put(self, key: str, value: str) -> str | None:
+    @classmethod
+    def put(cls, connection: sa.Connection, key: str, value: str) -> str | None:
         """Keep a value under a key; returns the one before."""
-        with self.writing() as connection:
-            before = self.value(connection, key)
-            statement = insert(connection, meta).values(key=key, value=value)
-            connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_={"value": value}))
-            return before
+        before = cls.value(connection, key)
+        statement = insert(connection, meta).values(key=key, value=value)
+        connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_={"value": value}))
+        return before
 
-    def set_paused(self, paused: bool) -> bool:
+    @staticmethod
+    def note(connection: sa.Connection, action: str, how: str) -> None:
+        """Add a line to the audit: what the researcher did, and by which command or page."""
+        connection.execute(sa.insert(audit).values(at=time.time(), action=action, how=how))
+
+    def probe(self, connection: sa.Connection) -> None:
+        """Write to the database, and check that it is the one that was opened."""
+        if self.value(connection, "secret") != self.secret.hex():
+            raise Unavailable("the database was replaced by another one; restart the server")
+        self.put(connection, "probed", str(time.time()))
+
+    def set_paused(self, paused: bool, how: str) -> bool:
         """Pause or resume handing out questions; returns whether this changed anything."""
-        return (self.put("paused", str(int(paused))) == "1") != paused
+        with self.writing() as connection:
+            changed = (self.put(connection, "paused", str(int(paused))) == "1") != paused
+            if changed:
+                self.note(connection, "pause" if paused else "resume", how)
+            return changed
+
+    def rotate(self, how: str) -> None:
+        """Make the researcher's token invalid, also for running servers; there is a new one."""
+        with self.writing() as connection:
+            self.put(connection, "rotation", secrets.token_hex(16))
+            self.note(connection, "token", how)
 
     def keep_finding(self, name: str, value: Any) -> None:
-        self.put(f"found {name}", json.dumps(value, allow_nan=False))
+        with self.writing() as connection:
+            self.put(connection, f"found {name}", json.dumps(value, allow_nan=False))
 
     def finding(self, connection: sa.Connection, name: str) -> dict[str, Any] | None:
         return json.loads(self.value(connection, f"found {name}") or "null")
@@ -258,7 +310,7 @@ class Batches:
         try:
             with self._store.writing() as connection:
                 results = [_result(work, connection) for work, _ in batch]
-        except sa.exc.OperationalError as error:  # concerns the database, not one of the tasks
+        except (sa.exc.OperationalError, Unavailable) as error:  # concerns the database, not one of the tasks
             results = [Unavailable(reason(error))] * len(batch)
         except Exception as error:
             if len(batch) > 1:
@@ -279,12 +331,13 @@ def _result(work: Callable[[sa.Connection], Any], connection: sa.Connection) -> 
 
 
 def study_status(connection: sa.Connection) -> dict[str, Any]:
-    """Counts; `present` answered within five minutes, `per_minute` covers 60 minutes, oldest first."""
+    """Counts; `present` answered in the last minute and have not finished, `per_minute` covers 60, oldest first."""
     now = time.time()
+    done = participants.c.answered >= participants.c.total
     people = sa.select(
         sa.func.count().label("participants"),
-        sa.func.count().filter(participants.c.answered >= participants.c.total).label("finished"),
-        sa.func.count().filter(participants.c.seen > now - _PRESENT).label("present"),
+        sa.func.count().filter(done).label("finished"),
+        sa.func.count().filter(participants.c.seen > now - _PRESENT, ~done).label("present"),
         sa.func.coalesce(sa.func.sum(participants.c.answered), 0).label("answers"),
     )
     minute = sa.cast(sa.func.floor((now - answers.c.answered) / 60), sa.Integer)
@@ -314,6 +367,11 @@ def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
         {**row, "catch_right": right[row["participant"]], "catch_asked": asked[row["participant"]]}
         for row in connection.execute(people).mappings()
     ]
+
+
+def audit_lines(connection: sa.Connection) -> list[dict[str, Any]]:
+    """What the researcher did, oldest first."""
+    return [dict(row) for row in connection.execute(sa.select(audit).order_by(audit.c.id)).mappings()]
 
 
 class Export:
@@ -347,8 +405,10 @@ class Export:
                     self.n_rows += 1
                     yield _cells(row, shown, json.loads(row.choice))
 
-    def lines(self) -> Iterator[str]:
-        """Blocks of lines of a CSV file; cells that a spreadsheet could run as formulas are escaped."""
+    def lines(self, how: str) -> Iterator[str]:
+        """Blocks of lines of a CSV file, noted in the audit; cells that could run as formulas are escaped."""
+        with self._store.writing() as connection:
+            self._store.note(connection, "export", how)
         rows = self.rows()
         yield ",".join(self.columns) + "\n"
         while block := list(itertools.islice(rows, 500)):

@@ -26,6 +26,7 @@ else:
 _T = TypeVar("_T")
 _TEMPLATE = Path(__file__).with_name("study.toml")
 _CONFIG, _ITEMS = "study.toml", "items.csv"
+_DATABASE = b"SQLite format 3\0"  # how such files begin
 ENDINGS = {
     "image": {
         ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
@@ -298,16 +299,44 @@ def _check(study: Study) -> None:
     for name, row in [*own, *(("catch_questions", row) for row in asked.catch_questions)]:
         fits = len(row) == len(set(row) & names) == asked.n_items
         check(f"questions.{name}", list(row), fits, f"{asked.n_items} different objects of the study")
-    different = len(set(asked.catch_questions))
-    twice = f"at most {different}, the number of different catch_questions"
-    check("questions.catch", asked.catch, not different or asked.catch <= different, twice)
+    most = n_catches(asked, n_items)
+    check("questions.catch", asked.catch, asked.catch <= most, f"at most {most}, the number of different ones")
     check("participants.id", people.id, all(map(str.strip, people.id)), "names that are not empty")
     check("participants.id", people.id, people.anonymous or bool(people.id), "a name, since anonymous is false")
     check("completion.link", link, not link or link.startswith(web), "an address that begins with https://")
     hosts = all(origin.startswith(web) and origin.count("/") == 2 for origin in server.origins)
     check("server.origins", server.origins, hosts, "addresses such as https://lab.example.org, without a path")
-    is_page = not server.page or (study.folder / server.page / "index.html").is_file()
-    check("server.page", server.page, is_page, "a folder of the study that holds index.html")
+    page_files(study)
+
+
+def page_files(study: Study) -> dict[str, Path]:
+    """The files of the study's own page, by address: those of a folder that holds nothing else."""
+    page = study.server.page
+    if not page:
+        return {}
+    above = study.folder.resolve()
+    folder = (above / page).resolve()
+    if above not in folder.parents or not (folder / "index.html").is_file():
+        raise ValueError(f"server.page: got {page!r}, expected a folder of the study that holds index.html")
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if not path.resolve().is_relative_to(folder):
+            raise ValueError(f"server.page: got a link {name} out of the folder {page}, expected files in it")
+        if path.is_file() and not any(part.startswith(".") for part in Path(name).parts):
+            with path.open("rb") as file:
+                if file.read(len(_DATABASE)) == _DATABASE:
+                    raise ValueError(f"server.page: got the database {name} in {page}, expected what all may read")
+            files[name] = path
+    indexes = {name: path for name, path in files.items() if path.name == "index.html"}
+    return files | {name.removesuffix("index.html"): path for name, path in indexes.items()}
+
+
+def n_catches(asked: QuestionSettings, n_items: int) -> int:
+    """Number of different attention checks: those of the study, or an object beside itself and others."""
+    if asked.catch_questions:
+        return len(set(asked.catch_questions))
+    return n_items * math.comb(n_items - 1, asked.n_items - 2)
 
 
 def n_questions(asked: QuestionSettings, n_items: int) -> int:

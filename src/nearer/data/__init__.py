@@ -1,4 +1,4 @@
-"""The comparisons: one form in which answers enter everything else."""
+"""Comparisons, the form in which all other packages take answers."""
 
 from __future__ import annotations
 

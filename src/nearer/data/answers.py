@@ -18,6 +18,9 @@ _PLAIN: dict[str, tuple[Any, Any]] = {
     "catch": (np.bool_, False), "correct": (np.int8, -1),
 }  # fmt: skip
 DETAILS = ("seconds", "order", "side", "catch", "correct", "chosen_by")
+# Words of the field `side`; -1, unknown, is the last.
+_OPTIONS = [f"option{place}" for place in range(4, 129)]
+SIDE_NAMES = np.array(["first", "second", "third", *_OPTIONS, None], dtype=object)
 # Strategies that choose a question without looking at earlier answers: at random, or from a list fixed beforehand.
 NOT_ADAPTIVE = ("random", "balanced", "repeat", "catch", "check", "validation", "test", "unknown")
 

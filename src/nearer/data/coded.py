@@ -19,8 +19,6 @@ import pyarrow.types as types
 from nearer.data.messages import first_of, shown
 from nearer.data.validate import NUMBER, frozen, is_number_text, is_whole, not_whole
 
-__all__ = ["Coded", "Column", "check_coded", "column_from_arrow", "column_of", "names_in"]
-
 UNKNOWN = "unknown"  # a participant or a strategy that is not known
 
 

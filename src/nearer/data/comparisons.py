@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from nearer.data import constructors, generated, splits, validate
-from nearer.data.answers import NOT_ADAPTIVE, Answers
+from nearer.data.answers import NOT_ADAPTIVE, SIDE_NAMES, Answers
 from nearer.data.coded import Coded
 from nearer.data.constructors import Asked, Parts
 from nearer.data.messages import counted
 from nearer.data.validate import frozen, is_whole
-from nearer.notebook import html_table
+from nearer.notebook import data_frame, html_table
 
 INDEX_COLUMNS = {3: ("anchor", "near", "far"), 4: ("i", "j", "l", "k")}
 
@@ -267,6 +267,32 @@ class Comparisons(Parts):
 
     def __repr__(self) -> str:
         return f"{counted(len(self), self.kind[:-1])} over {counted(self.n_objects, 'object')}"
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a row for each comparison: its objects, its weight, and its answer.
+
+        Objects are named by label, or by number without labels; what is not known of an answer is NaN or None. Where
+        answers gave several rows, `answer_number` says which belong together. Attention checks, which have no rows, are
+        left out.
+        """
+        objects = self.index if self.labels is None else self.labels[self.index]
+        table: dict[str, Any] = dict(zip(INDEX_COLUMNS[self.index.shape[1]], objects.T))
+        if self.weights is not None:
+            table["weight"] = self.weights
+        if self.answer is not None:
+            kinds = np.array(self.answers.kind) if isinstance(self.answers.kind, str) else self.answers.kind.each()
+            table |= {
+                "answer_number": self.answer,
+                "question_kind": np.broadcast_to(kinds, len(self.answers))[self.answer],
+            }
+        for name, values in self.answers.known().items():
+            column = self.of_rows(values.each() if isinstance(values, Coded) else values)
+            if name == "side":
+                column = SIDE_NAMES[column]
+            elif name in ("order", "correct") and (column < 0).any():
+                column = np.where(column < 0, np.nan, column)
+            table[name] = column
+        return data_frame(table)
 
     def _repr_html_(self) -> str:
         first = self.index[:5]

@@ -71,7 +71,6 @@ def _draw(n_objects: int, width: int, count: int, rng: np.random.Generator) -> n
 
 
 def _sample(n_objects: int, n_comparisons: Any, kind: str, apart: Distance, rng: Any) -> Made:
-    """Random comparisons without ties."""
     width = _width(kind)
     if n_objects < width:
         raise ValueError(f"n_objects: got {n_objects}, expected at least {width} for {kind}")

@@ -193,7 +193,7 @@ def in_order_of(X: Any, names: Sequence[str] | None, what: str) -> Any:
     if own is None or (names is None and set(numbers) != set(own)):
         return X
     names = numbers if names is None else names
-    place = {name: spot for spot, name in enumerate(own)}
+    place = {name: row for row, name in enumerate(own)}
     odd = sorted(set(own) ^ set(names)) or [name for name in place if own.count(name) > 1]
     if odd:
         raise ValueError(

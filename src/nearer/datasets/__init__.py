@@ -1,21 +1,10 @@
-"""Example data: bundled, read from a folder, or generated."""
+"""Example data: bundled, or generated."""
 
 from __future__ import annotations
 
 from nearer.datasets.generate import SyntheticData, make_comparisons, make_points
-from nearer.datasets.load import (
-    DistanceData,
-    FeatureData,
-    PictureData,
-    load_cars,
-    load_digits,
-    load_eurodist,
-    load_letters,
-    load_materials,
-    load_music,
-)
+from nearer.datasets.load import DistanceData, PictureData, load_cars, load_eurodist
 
 __all__ = [
-    "DistanceData", "FeatureData", "PictureData", "SyntheticData", "load_cars", "load_digits", "load_eurodist",
-    "load_letters", "load_materials", "load_music", "make_comparisons", "make_points",
+    "DistanceData", "PictureData", "SyntheticData", "load_cars", "load_eurodist", "make_comparisons", "make_points",
 ]  # fmt: skip

@@ -26,6 +26,7 @@ _ATTEMPTS = 5
 _POLL_SECONDS = 1.0
 _INLINE_BYTES = 2**20  # arrays up to this total size are sent with the tasks
 _TIMEOUTS = (TimeoutError, asyncio.TimeoutError)  # the same class from Python 3.11 on
+_LOST = (CancelledError, *_TIMEOUTS, OSError)  # what Dask raises when a worker is lost, if it notices by itself
 
 
 class ClusterError(RuntimeError):
@@ -125,7 +126,7 @@ def connected(client: Client | str | None) -> Iterator[Client]:
 
 
 class Engine:
-    """Runs tasks on a cluster: placement, broadcasts, sums in a fixed order, retries after lost workers."""
+    """Runs tasks on a cluster: placement, sums in a fixed order, retries after lost workers."""
 
     def __init__(self, client: Client):
         import dask
@@ -134,6 +135,9 @@ class Engine:
             raise ValueError("client: got an asynchronous Dask client, expected an ordinary one")
         self.client = client
         self.worker_timeout = float(dask.config.get("nearer.worker-timeout", 60.0))
+        # Counted once: what bits depend on must not depend on who is lost later.
+        workers = self.workers()
+        self.n_workers, self.n_threads = len(workers), sum(workers.values())
         self._check_versions()
 
     @property
@@ -143,12 +147,23 @@ class Engine:
         return str(scheduler.address) if scheduler is not None else "(closed)"
 
     def workers(self) -> dict[str, int]:
-        """Threads of each worker, sorted by address."""
-        return dict(sorted(self.client.nthreads().items()))
+        """Threads of each worker, sorted by address; waits for one if there is none, for `worker_timeout` seconds."""
+        started = time.monotonic()
+        while True:
+            try:
+                if found := self.client.nthreads():
+                    return dict(sorted(found.items()))
+            except (OSError, *_TIMEOUTS, RuntimeError, AttributeError, CancelledError) as error:
+                self._check_scheduler(error)  # a client that gave up has no scheduler
+            waited = time.monotonic() - started
+            if waited >= self.worker_timeout:
+                raise ClusterError(f"cluster {self.address}: all workers are lost, none came back in {waited:.0f} s")
+            time.sleep(min(0.2, self.worker_timeout))
 
     def memory(self) -> int:
-        """Total memory of all workers in bytes."""
-        return sum(self.client.run(_memory_of).values())
+        """Total memory of the workers in bytes; one that is lost counts as much as the others do."""
+        limits = self.ask(_memory_of).values()
+        return sum(limits) * self.n_workers // len(limits)
 
     def homes(self, n_shards: int) -> list[str]:
         """A worker for each shard, in proportion to threads; consecutive shards share a worker."""
@@ -161,11 +176,10 @@ class Engine:
         key = f"{function.__name__}-{uuid.uuid4().hex}"
         return self.client.submit(function, *arguments, key=key, pure=False, **where)
 
-    def broadcast(self, array: np.ndarray, n_tasks: int) -> Any:
-        """An argument for `n_tasks` tasks: the array itself if small, else a future on every worker."""
-        if array.nbytes * n_tasks <= _INLINE_BYTES:
-            return array
-        return self.client.scatter(array, broadcast=True, hash=False)
+    def shared(self, array: np.ndarray, n_tasks: int) -> Any:
+        """An argument for `n_tasks` tasks: the array itself if small, else a future that workers fetch."""
+        # Not broadcast=True: the scheduler would try for ever to copy to a worker that is lost meanwhile.
+        return array if array.nbytes * n_tasks <= _INLINE_BYTES else self.client.scatter(array, hash=False)
 
     def tree(self, function: Callable, futures: Sequence[Future]) -> Future:
         """Combine futures in a tree whose shape depends only on their number."""
@@ -177,65 +191,72 @@ class Engine:
 
     def run(self, build: Callable[[], Any], forget: Callable[[], None] = lambda: None) -> Any:
         """Results of the futures that `build` starts; if a worker is lost with its data, `forget` and build again."""
+        return self._persistently(lambda: self._result(build()), forget)
+
+    def ask(self, function: Callable, *arguments: Any) -> dict[str, Any]:
+        """What a function gives on every worker, by address; a worker that is lost meanwhile is left out."""
+
+        def attempt() -> dict[str, Any]:
+            found = self.client.run(function, *arguments, on_error="return")
+            # KeyError: the scheduler looks for a connection that it has dropped.
+            known = {address: one for address, one in found.items() if not isinstance(one, (OSError, KeyError))}
+            failed = [one for one in (known or found).values() if isinstance(one, Exception)]
+            if failed:
+                raise failed[0]
+            return known
+
+        return self._persistently(attempt)
+
+    def _persistently(self, attempt: Callable[[], Any], forget: Callable[[], None] = lambda: None) -> Any:
+        """The result of an attempt; it is repeated if a worker was lost meanwhile."""
         from distributed import KilledWorker
 
         for _ in range(_ATTEMPTS):
-            futures: Any = None
+            there = self.workers()
             try:
-                self.wait_for_a_worker()
-                futures = build()
-                return self._result(futures)
-            except (CancelledError, *_TIMEOUTS, OSError) as error:
+                return attempt()
+            except KilledWorker as error:
+                raise ClusterError(
+                    f"cluster {self.address}: {error.allowed_failures + 1} workers died in succession at the "
+                    f"same task ({error.task}), probably out of memory; use workers with more memory"
+                ) from error
+            except Exception as error:
                 if isinstance(error, OSError) and error.filename is not None:  # an error of a file, not of the cluster
                     raise
                 self._check_scheduler(error)
+                # Dask has no error of its own for what it does with a worker that it has just lost, such as KeyError.
+                if not isinstance(error, _LOST) and there.keys() <= self.workers().keys():
+                    raise
                 logger.warning("lost a worker and its data (%s); sending them again", type(error).__name__)
                 forget()
-            except BaseException as error:
-                if futures is not None:
-                    with contextlib.suppress(Exception):
-                        self.client.cancel(futures)
-                if isinstance(error, KilledWorker):
-                    raise ClusterError(
-                        f"cluster {self.address}: {error.allowed_failures + 1} workers died in succession at the "
-                        f"same task ({error.task}), probably out of memory; use workers with more memory"
-                    ) from error
-                raise
-        raise ClusterError(f"cluster {self.address}: gave up after losing data {_ATTEMPTS} times")
-
-    def wait_for_a_worker(self) -> None:
-        """Wait for a worker; raise after `worker_timeout` seconds."""
-        started = time.monotonic()
-        while True:
-            try:
-                if self.workers():
-                    return
-            except (OSError, *_TIMEOUTS, RuntimeError, AttributeError, CancelledError) as error:
-                self._check_scheduler(error)  # a client that gave up has no scheduler
-            waited = time.monotonic() - started
-            if waited >= self.worker_timeout:
-                raise ClusterError(f"cluster {self.address}: all workers are lost, none came back in {waited:.0f} s")
-            time.sleep(min(0.2, self.worker_timeout))
+        raise ClusterError(
+            f"cluster {self.address}: gave up after losing workers {_ATTEMPTS} times; start the fit again"
+        )
 
     def _result(self, futures: Any) -> Any:
         from distributed import wait
 
-        while True:
-            try:
-                with self.client.as_current():
-                    wait(futures, timeout=_POLL_SECONDS)
-                return self.client.gather(futures)
-            except _TIMEOUTS:
-                self.wait_for_a_worker()
+        try:
+            while True:
+                with contextlib.suppress(*_TIMEOUTS):
+                    with self.client.as_current():
+                        wait(futures, timeout=_POLL_SECONDS)
+                    return self.client.gather(futures)
+                self.workers()
+        except _LOST:
+            raise
+        except BaseException:
+            with contextlib.suppress(Exception):
+                self.client.cancel(futures)
+            raise
 
     def _check_scheduler(self, error: BaseException) -> None:
         if self.client.status not in ("running", "connecting"):
             raise ClusterError(f"cluster: the scheduler at {self.address} is gone ({error})") from error
 
     def _check_versions(self) -> None:
-        self.wait_for_a_worker()
         try:
-            versions = self.client.run(version)
+            versions = self.ask(version)
         except (ImportError, AttributeError) as error:
             raise ClusterError(
                 f"cluster {self.address}: the workers cannot import nearer ({error}); install nearer "

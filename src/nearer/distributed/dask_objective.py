@@ -211,9 +211,8 @@ class DaskObjective(Objective):
 
     def subset(self, size: int, rng: np.random.Generator) -> Any:
         """Held on this machine if it fits and its passes are no slower than full ones on the cluster; else all."""
-        threads = max(sum(self._engine.workers().values()), 1)
         small = _SMALL_BATCH * self.n_objects * self.n_components
-        slow = size > max(self.n_comparisons * resolve_jobs(None) // threads, small)
+        slow = size > max(self.n_comparisons * resolve_jobs(None) // self._engine.n_threads, small)
         if slow or size * row_bytes(self.data.n_columns) > (available_memory() or 0) / 4:
             return self
         rows = [shard.n_comparisons for shard in self.data.shards]
@@ -225,7 +224,7 @@ class DaskObjective(Objective):
     def _check_loss(self) -> None:
         """Refuse a loss whose module the workers cannot import; a class of the main script is sent to them."""
         module = type(self.loss).__module__
-        if not all(self._engine.client.run(can_import, module).values()):
+        if not all(self._engine.ask(can_import, module).values()):
             raise ValueError(
                 f"loss {self.loss.name!r}: got a class of module {module!r}, which workers cannot import; install the "
                 "module there, or define the class in the script itself"
@@ -240,7 +239,7 @@ class DaskObjective(Objective):
 
         def build() -> Any:
             # One that is given twice is sent once.
-            sent = {id(array): self._engine.broadcast(array, self.n_shards) for array in arrays}
+            sent = {id(array): self._engine.shared(array, self.n_shards) for array in arrays}
             same = [sent[id(array)] for array in arrays]
             parts = self._started(task, {number: (*same, *own) for number, own in jobs.items()})
             return self._engine.tree(combine, parts)
@@ -261,7 +260,7 @@ class DaskObjective(Objective):
             return
         engine, data, shape = self._engine, self.data, (self.n_objects, self.n_components)
         self._homes = engine.homes(self.n_shards)
-        plan = None if data.plan is None else engine.client.scatter(data.plan, broadcast=True, hash=False)
+        plan = None if data.plan is None else engine.client.scatter(data.plan, hash=False)
         for shard, home in zip(data.shards, self._homes):
             pieces, bare = place(engine, shard.pieces, data.hold, home), replace(shard, pieces=[])
             self._loaded.append(engine.submit(Loaded, pieces, bare, plan, self.loss, shape, data.hold, home=home))
@@ -288,7 +287,7 @@ def cluster_objective(
         cut = {} if checkpoint is None else checkpoint.setting
         data = open_data(X, known, y=y, sample_weight=sample_weight, n_objects=n_objects, **cut)
         if not cut:
-            cut |= {"n_shards": sum(data.engine.workers().values()), "hold": data.hold}
+            cut |= {"n_shards": data.engine.n_threads, "hold": data.hold}
         objective = DaskObjective(data, loss, n_components)
         try:
             yield objective

@@ -44,14 +44,10 @@ class Shard:
     has_weights: bool
     plan: BlockPlan | None = None  # None if the pieces are comparisons already
 
-    def blocks(self, size: int = 0) -> Iterator[Comparisons]:
-        """All comparisons in order, a piece in each block."""
-        return filter(None, map(self._read, self.pieces))
-
-    def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
-        """The same, in random order."""
-        order = rng.permutation(len(self.pieces)).tolist()
-        return filter(None, (self._read(self.pieces[number]) for number in order))
+    def blocks(self, size: int = 0, rng: np.random.Generator | None = None) -> Iterator[Comparisons]:
+        """All comparisons, a piece in each block; in order, or by `rng` in random order."""
+        numbers = range(len(self.pieces)) if rng is None else rng.permutation(len(self.pieces)).tolist()
+        return filter(None, (self._read(self.pieces[number]) for number in numbers))
 
     def _read(self, piece: Any) -> Comparisons | None:
         return piece if self.plan is None else self.plan.comparisons(piece)
@@ -100,7 +96,7 @@ def open_data(
         Hold comparisons in the workers' memory instead of reading them in every pass; default: if they fit.
     """
     engine = Engine(client)
-    count = sum(engine.workers().values()) if n_shards is None else check_integer(n_shards, "n_shards", 1)
+    count = engine.n_threads if n_shards is None else check_integer(n_shards, "n_shards", 1)
     is_dask = hasattr(X, "__dask_graph__")
     if not is_dask and not isinstance(X, (str, os.PathLike)):
         return _from_memory(as_comparisons(X, y, sample_weight, n_objects), engine, count)
@@ -112,10 +108,9 @@ def open_data(
         name = os.fspath(X)
         refuse_beside_file(y, sample_weight)
         pieces = _row_groups(name, engine, count)
-        plans = plan_blocks(pieces[0], as_layouts(None, name) or None)
-    plans = [plan.without(("participant",)) for plan in plans]
+        plans = plan_blocks(pieces[0], as_layouts(None, name))
     if hold is None:  # partitions of a dataframe, whose lengths are not known, are taken to fit
-        room = engine.memory() - _WORKER_BYTES * len(engine.workers())
+        room = engine.memory() - _WORKER_BYTES * engine.n_workers
         n_bytes = sum(piece.n_rows or 0 for piece in pieces) * row_bytes(len(plans[0].form.objects))
         hold = n_bytes <= _HELD_SHARE * max(room, 0)
     return _counted(name, engine, _dealt_out(pieces, count), plans, n_objects, hold)
@@ -185,7 +180,7 @@ def _counted(
 
     found = engine.run(build)
     total = reduce(Counts.join, found)
-    plan, seen = settle(name, total, shards[0][0], plans, None, n_objects)
+    plan, seen = settle(name, total, shards[0][0], plans, n_objects)
     objects, places = plan.objects, _places(seen, plan.objects.n_objects)
     compact = replace(objects, numbers=places[objects.numbers], labels=None, n_objects=len(seen))
     kept = [
@@ -283,7 +278,7 @@ def _partitions(X: Any, y: Any, sample_weight: Any) -> tuple[list[Partition], li
         X = X.rechunk({1: -1})
         names = [*INDEX_COLUMNS[X.shape[1]], *(["weight"] if "weights" in beside else [])]
         look = Partition(_DASK, "Dask", names, is_index=True)
-        plans, read = plan_blocks(look, Layout(index_base=0)), _table_of_array
+        plans, read = plan_blocks(look, [Layout(index_base=0)]), _table_of_array
         lengths = [None if np.isnan(length) else int(length) for length in X.chunks[0]]
     else:
         refuse_beside_file(y, sample_weight)

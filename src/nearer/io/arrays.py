@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,9 +28,7 @@ def open_numpy(path: str, *, sheet: str | None = None) -> MemoryTable:
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from error
     except Exception as error:  # NumPy and zip raise many kinds for a damaged file
-        pickled = any(word in str(error) for word in ("pickle", "Object arrays", "Python objects"))
-        why = "it holds Python objects (pickled), which are not read: loading them could run code" if pickled else error
-        raise FileFormatError(f"{path}: is not a readable NumPy file: {why}") from error
+        raise FileFormatError(f"{path}: is not a readable NumPy file: {error}") from error
     if sheet is None and isinstance(loaded, np.ndarray):
         return open_matrix(path, "NumPy array", arrays[""])
     return _open_arrays(path, "NumPy archive", arrays, sheet)
@@ -57,7 +53,7 @@ def open_matrix(name: str, form: str, array: np.ndarray) -> MemoryTable:
 
 
 def _open_arrays(path: str, form: str, arrays: Mapping[str, np.ndarray], sheet: str | None) -> MemoryTable:
-    """Make a table of the arrays of the most common length; `x` of shape (n_rows, w) gives ``x_1`` to ``x_w``."""
+    """Make a table of arrays of one length; `x` of shape (n_rows, w) gives ``x_1`` to ``x_w``."""
     shapes = listed(f"{name!r} {array.shape}" for name, array in arrays.items()) or "none"
     if sheet is not None:
         sheet = chosen_sheet(path, sheet, list(arrays), "arrays")
@@ -71,17 +67,14 @@ def _open_arrays(path: str, form: str, arrays: Mapping[str, np.ndarray], sheet: 
         _, labels = check_objects(n_objects, stored)
     except ValueError as error:
         raise FileFormatError(f"{path}: {error}") from error
-    lengths = Counter(len(array) for array in rest.values() if array.ndim in (1, 2) and array.size).most_common(2)
-    if not lengths or (len(lengths) == 2 and lengths[0][1] == lengths[1][1]):
-        what = "several lengths" if lengths else "no array of rows"
+    rows = {name: array for name, array in rest.items() if array.ndim in (1, 2) and array.size}
+    if len({*map(len, rows.values())}) != 1:
+        what = "several lengths" if rows else "no array of rows"
         raise FileFormatError(f"{path}: got {what}: {shapes}; expected columns of one length, or the option `sheet`")
     columns: dict[str, Any] = {}
-    unused = []
-    for name, array in rest.items():
-        if array.ndim not in (1, 2) or len(array) != lengths[0][0]:
-            unused.append(name)
-        else:
-            columns |= _columns(name, array)
+    for name, array in rows.items():
+        columns |= _columns(name, array)
+    unused = [name for name in rest if name not in rows]
     notes = [f"arrays not used: {listed(unused)}"] if unused else []
     return MemoryTable(path, form, list(columns), labels, n_objects, notes=notes, columns=list(columns.values()))
 
@@ -99,13 +92,10 @@ def _decoded(array: np.ndarray) -> np.ndarray:
 
 
 def _refuse_strange(archive: Any) -> None:
-    """Refuse an archive of other files, or of members that overlap or hold more than memory does."""
+    """Refuse an archive of other files, or one that holds more than memory does."""
     held = archive.namelist()
     if not all(name.endswith(".npy") for name in held):
         raise FileFormatError(f"is a zip archive of {listed(map(shown, held[:3]))}: unpack it first")
-    members = archive.infolist()
-    size, available = sum(member.file_size for member in members), available_memory()
-    if sum(member.compress_size for member in members) > Path(archive.filename or archive.fp.name).stat().st_size:
-        raise FileFormatError("is not a readable NumPy file: its members overlap")
+    size, available = sum(member.file_size for member in archive.infolist()), available_memory()
     if available is not None and size > available:
         raise FileFormatError(f"holds arrays of {size / 1e9:,.1f} GB, and {available / 1e9:,.1f} GB are free")

@@ -13,23 +13,22 @@ from typing import Any
 import numpy as np
 
 from nearer.data import Comparisons, FileFormatError
-from nearer.data.coded import UNKNOWN, Coded, Column, column_of, names_in
-from nearer.data.messages import counted, listed
+from nearer.data.coded import Column, names_in
+from nearer.data.messages import listed
 from nearer.data.validate import check_objects
 from nearer.io.arrays import open_numpy
 from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.parquet import RowGroups, look_into, open_row_groups, parquet_files
 from nearer.io.read import as_layouts, nothing_left, warn_dropped
 from nearer.tables.decode import Decoded, Dropped, Objects, decode, join_dropped, number_objects, unused_columns
-from nearer.tables.layout import OPTIONAL
+from nearer.tables.layout import OPTIONAL, Layout
 from nearer.tables.resolve import Plan, positions_of, resolve
 from nearer.tables.table import MemoryTable, Table
 
 logger = logging.getLogger(__name__)
 _SCAN_ROWS = 1 << 20
 _BLOCK_ENDINGS = (".npy", ".parquet", ".pq")
-# What is not kept: details of answers, which no fit asks for.
-_NOT_KEPT = tuple(role for role in OPTIONAL if role not in ("participant", "weight", "catch"))
+_NOT_KEPT = tuple(role for role in OPTIONAL if role not in ("weight", "catch"))  # what no fit asks for
 
 
 @dataclass(frozen=True)
@@ -39,10 +38,7 @@ class Counts:
     width: int = 0  # 3 or 4, 0 if there are none
     names: Column = field(default_factory=lambda: names_in([]))  # of objects, in rows that could be read
     seen: Column = field(default_factory=lambda: names_in([]))  # those that occur in comparisons
-    people: Column = field(default_factory=lambda: names_in([]))
     weighted: bool = False  # whether the comparisons have weights of their own
-    n_counting: int = 0  # comparisons of a weight above 0: the others are lost where a block holds nothing else
-    n_answers: float = 0.0
     n_checks: int = 0
     dropped: Dropped = field(default_factory=dict)
 
@@ -50,44 +46,46 @@ class Counts:
         if self.width and other.width and self.width != other.width:
             raise ValueError("comparisons: some parts hold triplets and some quadruplets, expected one kind")
         return Counts(
-            self.n_comparisons + other.n_comparisons, self.weight + other.weight, self.width or other.width,
-            names_in([self.names, other.names]), names_in([self.seen, other.seen]),
-            names_in([self.people, other.people]), self.weighted or other.weighted,
-            self.n_counting + other.n_counting, self.n_answers + other.n_answers, self.n_checks + other.n_checks,
+            self.n_comparisons + other.n_comparisons,
+            self.weight + other.weight,
+            self.width or other.width,
+            names_in([self.names, other.names]),
+            names_in([self.seen, other.seen]),
+            self.weighted or other.weighted,
+            self.n_checks + other.n_checks,
             join_dropped(self.dropped, other.dropped),
-        )  # fmt: skip
+        )
 
 
-def plan_blocks(first: Table, layout: Any = None) -> list[Plan]:
-    return [resolve(first, one).without(_NOT_KEPT) for one in as_layouts(layout) or (None,)]
+def plan_blocks(first: Table, layouts: Sequence[Layout] = ()) -> list[Plan]:
+    return [resolve(first, one).without(_NOT_KEPT) for one in layouts or (None,)]
 
 
 def count_block(table: Table, plans: Sequence[Plan]) -> Counts:
     found, dropped = decode(table, plans, table.read(positions_of(plans)))
-    return reduce(Counts.join, map(_counts, found, plans), Counts(dropped=dropped))
+    return reduce(Counts.join, map(_counts, found), Counts(dropped=dropped))
 
 
-def _counts(found: Decoded, plan: Plan) -> Counts:
+def _counts(found: Decoded) -> Counts:
     made = Comparisons.from_parts(found.parts())
     checks = made.answers.n_checks
     dropped: Dropped = {reason: (count, "") for reason, count in made.dropped.items()}
     if not len(made):
         return Counts(names=found.names, n_checks=checks, dropped=dropped)
-    seen = found.names.take(made.seen)
-    who = made.answers.participant
-    people = [column_of([UNKNOWN] if who is None else who.names)] if "participant" in plan.at else []
     return Counts(
-        len(made), total_weight(made), made.index.shape[1], found.names, seen, names_in(people),
-        made.weights is not None, n_counting(made), made.n_answers, checks, dropped,
-    )  # fmt: skip
+        len(made),
+        total_weight(made),
+        made.index.shape[1],
+        found.names,
+        found.names.take(made.seen),
+        made.weights is not None,
+        checks,
+        dropped,
+    )
 
 
 def total_weight(made: Comparisons) -> float:
     return float(len(made)) if made.weights is None else float(made.weights.sum())
-
-
-def n_counting(made: Comparisons) -> int:
-    return len(made) if made.weights is None else int(np.count_nonzero(made.weights))
 
 
 @dataclass(frozen=True)
@@ -96,37 +94,26 @@ class BlockPlan:
 
     plans: tuple[Plan, ...]
     objects: Objects
-    people: np.ndarray | None = None  # names of all who answered
 
     def comparisons(self, table: Table) -> Comparisons | None:
         found, _ = decode(table, self.plans, table.read(positions_of(self.plans)), self.objects.names)
         made = [Comparisons.from_parts(one.parts(self.objects)) for one in found]
-        made = [part.replaced(dropped={}) for part in made if n_counting(part)]
-        if not made:
-            return None
-        block, who = _in_one(made), None
-        if self.people is not None:
-            who = block.answers.participant or Coded.constant(UNKNOWN, len(block.answers))
-            if who.names.dtype.kind != self.people.dtype.kind:
-                who = Coded.joined([Coded(who.codes, who.names.astype(str).astype(object))])
-        return block.replaced(answers=replace(block.answers, participant=who))
+        made = [part.replaced(dropped={}) for part in made if total_weight(part) > 0]
+        return _in_one(made) if made else None
 
 
 def settle(
-    name: str, total: Counts, first: Table, plans: Sequence[Plan], labels: Any = None, n_objects: int | None = None
+    name: str, total: Counts, first: Table, plans: Sequence[Plan], n_objects: int | None
 ) -> tuple[BlockPlan, np.ndarray]:
-    """Decide how blocks become comparisons, and which objects occur in them, by number; rows left out are warned of."""
-    if not total.n_counting:
+    """Decide how blocks become comparisons, and which objects, by number, occur in them; warn of rows left out."""
+    if not total.weight:
         raise FileFormatError(f"{name}: {nothing_left(total.dropped, total.n_checks, total.n_comparisons)}")
-    objects = number_objects(total.names, first, plans[0].layout, labels, n_objects)
-    people = None
-    if len(total.people) and total.people.texts() != [UNKNOWN]:
-        people = Coded.of(total.people).names
+    objects = number_objects(total.names, first, plans[0].layout, n_objects=n_objects)
     warn_dropped(name, total.dropped)
     if unused := unused_columns(first, plans):
         logger.info("%s: not used: %s", name, listed(unused, 12))
     seen = np.sort(objects.numbers[objects.names.find(total.seen)])
-    return BlockPlan(tuple(plans), objects, people), seen
+    return BlockPlan(tuple(plans), objects), seen
 
 
 def in_blocks(path: str | os.PathLike[str]) -> bool:
@@ -135,32 +122,16 @@ def in_blocks(path: str | os.PathLike[str]) -> bool:
     return "://" in name or is_pattern(name) or os.path.isdir(name) or Path(name).suffix.lower() in _BLOCK_ENDINGS
 
 
-def open_blocks(
-    path: str | os.PathLike[str],
-    layout: Any = None,
-    *,
-    labels: Any = None,
-    n_objects: int | None = None,
-    participants: bool = True,
-) -> BlockReader:
-    """Open comparisons for reading block by block.
+def open_blocks(path: str | os.PathLike[str], layout: Any = None, *, n_objects: int | None = None) -> BlockReader:
+    """Open a .npy file or Parquet (file, folder or pattern) for reading block by block, without details of answers.
 
-    The file is read once to know its objects and to check every row; what is then read again is checked each time.
-
-    Parameters
-    ----------
-    path : path-like
-        A .npy file, or Parquet: a file, a folder or a pattern.
-    layout, labels, n_objects
-        As in `nearer.read_comparisons`.
-    participants : bool
-        Whether to read who answered, which takes a part of the time of a pass.
+    The file is read once to know its objects and to check every row; every pass checks again what it reads.
     """
     name = os.fspath(path)
     refuse_irregular(name)
     if os.path.isfile(name) and not in_blocks(name):
         raise FileFormatError(f"{name}: can be read in blocks only as .npy or Parquet; convert it first")
-    layouts, labels = as_layouts(layout, name), check_objects(n_objects, labels)[1]
+    check_objects(n_objects, None)
     if Path(name).suffix.lower() == ".npy":
         array = open_numpy(name)
         if not array.is_index:
@@ -170,17 +141,15 @@ def open_blocks(
         files, left_out = parquet_files(name)
         tables = open_row_groups(name, list(map(look_into, files)), left_out)
     first = next(table for table in tables if table.n_rows)
-    plans = plan_blocks(first, layouts or None)
-    if not participants:
-        plans = [plan.without(("participant",)) for plan in plans]
-    return BlockReader(name, tables, first, plans, labels, n_objects)
+    plans = plan_blocks(first, as_layouts(layout, name))
+    return BlockReader(name, tables, first, plans, n_objects)
 
 
 class BlockReader:
     """Comparisons that stay on disk, and what is known of all of them.
 
-    `n_comparisons`, `n_answers`, `n_checks` (attention checks), `n_columns` (3 or 4), `n_objects`, `labels`,
-    `participants` (each once, or None), `seen` (n_objects,), `total_weight`, `has_weights`, `dropped`, `unused`.
+    `n_comparisons`, `n_columns` (3 or 4), `n_objects`, `labels`, `seen` (n_objects,), `total_weight`, `has_weights`,
+    `dropped`.
     """
 
     def __init__(
@@ -189,32 +158,24 @@ class BlockReader:
         files: Sequence[RowGroups | _NumpyRows],
         first: Table,
         plans: Sequence[Plan],
-        labels: np.ndarray | None,
         n_objects: int | None,
     ) -> None:
-        self.path = path
         self._files = files
         self._states = {file.name: _state(file.name) for file in files}
         self._only: list[Comparisons] | None = None
         self._positions = positions_of(plans)
         self._whole = any("answer_number" in plan.at for plan in plans)  # row groups, which do not part answers
         total = reduce(Counts.join, (count_block(table, plans) for table in self._tables(_SCAN_ROWS)), Counts())
-        self._plan, seen = settle(path, total, first, plans, labels, n_objects)
-        objects, self.participants = self._plan.objects, self._plan.people
-        self.n_comparisons, self.n_columns, self._n_counting = total.n_comparisons, total.width, total.n_counting
-        self.n_answers, self.n_checks = total.n_answers, total.n_checks
+        self._plan, seen = settle(path, total, first, plans, n_objects)
+        objects = self._plan.objects
+        self.n_comparisons, self.n_columns = total.n_comparisons, total.width
         self.total_weight, self.has_weights = total.weight, total.weighted
         self.n_objects, self.labels, self.dropped = objects.n_objects, objects.labels, total.dropped
         self.seen = np.zeros(self.n_objects, dtype=bool)
         self.seen[seen] = True
-        self.unused = unused_columns(first, plans)
-
-    def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
-        """Yield all comparisons once, in blocks of about `size` whose order is random; Parquet goes by row group."""
-        return self.blocks(size, rng)
 
     def blocks(self, size: int = 1 << 18, rng: np.random.Generator | None = None) -> Iterator[Comparisons]:
-        """Yield the comparisons in order, about `size` at a time; no answer is cut in two."""
+        """Yield all comparisons, about `size` at a time, in order or by `rng` in random order; answers stay whole."""
         if self.n_comparisons > size:
             yield from self._read(size, rng)
             return
@@ -238,11 +199,9 @@ class BlockReader:
             raise FileFormatError(f"{file}: has changed since it was first read")
 
     def _read(self, size: int, rng: np.random.Generator | None) -> Iterator[Comparisons]:
-        """Yield blocks of about `size` comparisons; a pass must give what was there first."""
+        """Yield blocks of about `size` comparisons."""
         rest: list[Comparisons] = []
-        total = 0
         for part in filter(None, map(self._plan.comparisons, self._tables(size, rng))):
-            total += n_counting(part)
             whole, start = _in_one([*rest, part]), 0
             ends = np.flatnonzero(np.diff(whole.of_rows(np.arange(len(whole.answers))), append=-1)) + 1  # of answers
             while len(whole) - start >= size:
@@ -252,11 +211,6 @@ class BlockReader:
                 start = cut
             rest = [whole.take(slice(start, None))] if start < len(whole) else []
         yield from rest
-        if total != self._n_counting:
-            raise FileFormatError(
-                f"{self.path}: has {counted(total, 'comparison')}, but had {self._n_counting:,} when first read; "
-                "the file has changed"
-            )
 
 
 def _in_one(parts: list[Comparisons]) -> Comparisons:

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Checks of paths, and files that appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def refuse_unwritable(path: str | os.PathLike[str], force: bool = False) -> None
     if path.is_dir():
         raise IsADirectoryError(f"{path}: is a directory, expected the name of a file to write")
     if path.exists() and not force:
-        raise FileExistsError(f"{path}: exists already; use force=True to replace it")
+        raise FileExistsError(f"{path}: exists already; use --force to replace it, force=True in Python")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path}: the folder {path.parent} does not exist")
     refuse_dangling(path)
@@ -83,8 +83,7 @@ def part_name(path: Path) -> str:
 def atomic_write(path: str | os.PathLike[str], force: bool = False, *, mode: str = "wb") -> Iterator[IO[Any]]:
     """Write a file next to its final place, then rename it; if the block raises, what was at `path` stays.
 
-    An existing file is refused unless `force` says to replace it. Text ("w") is UTF-8; a binary file ("wb") can be
-    read as well.
+    An existing file is refused unless `force` says to replace it. Text ("w") is UTF-8.
     """
     path = Path(path)
     refuse_unwritable(path, force)

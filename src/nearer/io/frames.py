@@ -19,11 +19,11 @@ def is_table(X: Any) -> bool:
         return True
     if isinstance(X, np.ndarray):
         return X.dtype.names is not None or (X.size > 0 and isinstance(np.asarray(X).flat[0], str))
-    if not isinstance(X, Sequence) or isinstance(X, (str, bytes, memoryview)) or not X:
+    if not isinstance(X, (list, tuple)) or not X:
         return False
-    if any(map(_names_cells, set(map(type, X)))):
+    if isinstance(X[0], Mapping):
         return True
-    return isinstance(X[0], (list, tuple, np.ndarray)) and np.ndim(X[0]) > 0 and any(isinstance(c, str) for c in X[0])
+    return isinstance(X[0], (list, tuple)) and any(isinstance(cell, str) for cell in X[0])
 
 
 def as_table(X: Any, name: str = "table") -> MemoryTable:
@@ -60,19 +60,19 @@ def _named_columns(X: Any, name: str) -> tuple[Sequence[Any], Sequence[Any]]:
         return X.dtype.names, [X[field] for field in X.dtype.names]
     if isinstance(X, np.ndarray) and X.ndim == 2:
         return range(X.shape[1]), list(X.T)
-    if not isinstance(X, Sequence) or isinstance(X, (str, bytes)) or not len(X) or not hasattr(X[0], "__len__"):
+    if not isinstance(X, (list, tuple)) or not X or not isinstance(X[0], (Mapping, list, tuple)):
         raise FileFormatError(f"{name}: got {kind}, expected a table, or rows with the same number of cells")
-    rows = [row._asdict() if hasattr(row, "_asdict") else row.tolist() if hasattr(row, "tolist") else row for row in X]
-    table = from_rows(MemoryTable(name, kind, []), rows)
-    return table.names if isinstance(rows[0], Mapping) else range(len(table.columns)), table.columns
+    table = from_rows(MemoryTable(name, kind, []), X)
+    return table.names if isinstance(X[0], Mapping) else range(len(table.columns)), table.columns
 
 
 def from_rows(table: MemoryTable, rows: Sequence[Any]) -> MemoryTable:
     """The table with the cells of rows: mappings, or sequences of the same length."""
     named, n_cells = isinstance(rows[0], Mapping), len(rows[0])
     for number, row in enumerate(rows):
-        if (not isinstance(row, Mapping)) if named else (not isinstance(row, (list, tuple)) or len(row) != n_cells):
-            expected = "named cells, as other rows have" if named else f"{n_cells} cells, as other rows have"
+        fits = isinstance(row, Mapping) if named else isinstance(row, (list, tuple)) and len(row) == n_cells
+        if not fits:
+            expected = f"{'named' if named else n_cells} cells, as other rows have"
             raise FileFormatError(f"{table.name}, {table.place(number)}: got {shown(str(row))}, expected {expected}")
     if not named:
         return replace(table, names=[""] * n_cells, columns=list(zip(*rows)))
@@ -81,14 +81,11 @@ def from_rows(table: MemoryTable, rows: Sequence[Any]) -> MemoryTable:
     return replace(table, names=names, columns=[[row.get(name) for row in rows] for name in names])
 
 
-def _names_cells(kind: type) -> bool:
-    return issubclass(kind, Mapping) or hasattr(kind, "_asdict")  # of named tuples
-
-
 def refuse_other_order(X: Any, beside: Any, name: str) -> None:
     """Refuse a pandas column next to a pandas table whose rows have the same names in another order."""
-    if not hasattr(X, "iloc") or not hasattr(beside, "iloc") or len(X) != len(beside) or X.index.equals(beside.index):
+    if not hasattr(X, "iloc") or not hasattr(beside, "iloc"):
         return
-    if X.index.nlevels == beside.index.nlevels and X.index.is_unique and X.index.isin(beside.index).all():
+    rows, others = X.index, beside.index
+    if rows.is_unique and not rows.equals(others) and set(rows) == set(others):
         remedy = ".loc[table.index] to go by the index, or .to_numpy() to go by position"
         raise ValueError(f"{name}: its index has the rows of the table in another order, expected the same; {remedy}")

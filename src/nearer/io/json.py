@@ -38,13 +38,11 @@ def open_json(path: str, *, encoding: str | None = None, sheet: str | None = Non
 def _parsed(path: str, text: str, line: int | None = None) -> Any:
     try:
         return _DECODER.decode(text)
-    except json.JSONDecodeError as error:
-        hint = "; if each line is JSON of its own, call it .jsonl" if line is None and error.msg == "Extra data" else ""
-        where = f"{path}, line {line or error.lineno}, column {error.colno}"
-        raise FileFormatError(f"{where}: not JSON: {error.msg}{hint}") from error
     except (RecursionError, ValueError) as error:
-        why = "brackets nested too deeply, expected rows" if isinstance(error, RecursionError) else error
-        raise FileFormatError(f"{path}{f', line {line}' if line else ''}: {why}") from None
+        is_lines = line is None and str(error).startswith("Extra data")
+        hint = "; if each line is JSON of its own, call it .jsonl" if is_lines else ""
+        where = path if line is None else f"{path}, line {line}"
+        raise FileFormatError(f"{where}: is not readable JSON: {error}{hint}") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Side tables: what is known of objects besides the answers: coordinates, features, groups, or names alone."""
+"""Side tables, with a row for each object: coordinates, features, groups, or names alone."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ NUMBERS, WORDS, LIST = "label, x1, x2", "label, group", "label"  # what a table 
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a small table as text."""
-
     rows: list[list[str]]  # the first holds the names of the columns
     table: Table
     at: list[int]  # where each row is in `table`; -1 for the names
@@ -76,20 +74,15 @@ class ObjectTable(Cells):
             raise self.refusal(f"got {listed(map(repr, self.rows[0]))}, expected names of columns of numbers")
         return self.numbers_at([*self.values.values()], empty)
 
-    def words(self, column: str | None = None, hint: str = "", empty: bool = False) -> tuple[list[str], str]:
-        """One word for each object, and its column, `column` or the one of groups; with `empty`, "" for a blank."""
-        found = [name for name in self.values if name == column]
-        wanted = repr(column)
-        if column is None:
-            found = _called(list(self.values), _GROUP)
-            wanted = f"one called group (or class, or category){hint}"
+    def words(self, column: str | None = None) -> tuple[list[str], str]:
+        """One word for each object, "" for an empty cell, and its column: `column`, or else the one of groups."""
+        names = list(self.values)
+        found = _called(names, _GROUP) if column is None else [name for name in names if name == column]
         if len(found) != 1:
-            got = listed(map(repr, self.values)) or "no other column"
+            wanted = "one called group, class or category" if column is None else repr(column)
+            got = listed(map(repr, names)) or "no other column"
             raise self.refusal(f"got {got} besides the names of the objects, expected {wanted}")
-        words = [row[self.values[found[0]]].strip() for row in self.rows[1:]]
-        if not empty and "" in words:
-            raise self.refusal("got an empty cell, expected a word", words.index("") + 1, found[0])
-        return words, found[0]
+        return [row[self.values[found[0]]].strip() for row in self.rows[1:]], found[0]
 
     def understood(self, used: Sequence[str] | None = None) -> str:
         named = "numbered by row" if self.names_at is None else f"named by {self.rows[0][self.names_at]!r}"

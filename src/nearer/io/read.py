@@ -78,7 +78,6 @@ def read_comparisons(
     *,
     labels: Sequence[str] | np.ndarray | None = None,
     n_objects: int | None = None,
-    format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
@@ -102,8 +101,6 @@ def read_comparisons(
         All objects, in order; another name is refused.
     n_objects : int, optional
         Says that objects are the numbers 0 to n_objects - 1.
-    format : str, optional
-        text, json, jsonl, parquet, numpy, matlab or spreadsheet; default: by the name of the file, then its content.
     delimiter : str, optional
         Of text: one character, "tab" or "whitespace".
     encoding : str, optional
@@ -118,7 +115,7 @@ def read_comparisons(
     FileFormatError
         Naming file, line or row (counted from 1; line 1 is the header) and column.
     """
-    carrier = {"format": format, "delimiter": delimiter, "encoding": encoding, "sheet": sheet}
+    carrier = {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}
     labels = check_objects(n_objects, labels)[1]
     if not isinstance(source, (str, os.PathLike)):
         for name, value in carrier.items():
@@ -206,8 +203,8 @@ def _copied(name: str, folder: str) -> tuple[str, str]:
     return os.path.join(folder, copied), called
 
 
-def open_table(name: str, layouts: Sequence[Layout] = (), *, format: str | None = None, **options: Any) -> Table:
-    format = find_format(name, format)
+def open_table(name: str, layouts: Sequence[Layout] = (), **options: Any) -> Table:
+    format = find_format(name)
     module, _, function = FORMATS[format].path.partition(":")
     opener = getattr(importlib.import_module(module), function)
     taken = inspect.signature(opener).parameters
@@ -217,18 +214,14 @@ def open_table(name: str, layouts: Sequence[Layout] = (), *, format: str | None 
     headers = {layout.header for layout in layouts} or {1}
     if len(headers) > 1:
         raise FileFormatError(f"{name}: the layouts name different header rows, expected one")
-    said = {option: value for option, value in options.items() if option in taken}
-    return opener(name, **said, **({"header_row": headers.pop()} if "header_row" in taken else {}))
+    options["header_row"] = headers.pop()
+    return opener(name, **{option: value for option, value in options.items() if option in taken})
 
 
-def find_format(name: str, format: str | None = None) -> str:
-    """The format by the argument, the ending of the name, or the first bytes; raises an error if there is no file."""
+def find_format(name: str) -> str:
+    """The format by the ending of the name or else by the first bytes; raises an error if there is no file."""
     path = Path(name)
-    if format is not None and format not in FORMATS:
-        raise ValueError(f"format: got {format!r}, expected one of {listed(FORMATS)}")
     if path.is_dir() or (not path.exists() and is_pattern(name)):
-        if format not in (None, "parquet"):
-            raise FileFormatError(f"{name}: is a directory or a pattern; only Parquet supports these")
         return "parquet"
     if not path.exists():
         there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
@@ -241,7 +234,7 @@ def find_format(name: str, format: str | None = None) -> str:
         raise FileFormatError(f"{name}: is empty")
     endings = [ending.lower() for ending in path.suffixes]
     packed = endings[-1:] and endings[-1] in COMPRESSED
-    format = format or _format_of(endings[:-1] if packed else endings, head)
+    format = _format_of(endings[:-1] if packed else endings, head)
     if packed and format not in ("text", "json", "jsonl"):
         raise FileFormatError(f"{name}: compressed files are read as text or JSON alone: unpack it first")
     return format

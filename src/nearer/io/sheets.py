@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from nearer.data.messages import FileFormatError
-from nearer.data.validate import check_integer
 from nearer.io.files import chosen_sheet
 from nearer.io.sandbox import read_in_child
 from nearer.tables.table import MemoryTable
@@ -11,7 +10,6 @@ from nearer.tables.table import MemoryTable
 
 def open_spreadsheet(path: str, *, sheet: str | None = None, header_row: int = 1) -> MemoryTable:
     """Open a sheet (.xlsx, .xls, .ods), the only one with cells; `header_row` counts rows with cells, 0 for none."""
-    header_row = check_integer(header_row, "header_row", 0)
     filled = {name: found for name, found in read_in_child("spreadsheet", path).items() if found[1]}
     sheet = chosen_sheet(path, sheet, list(filled), "sheets with cells")
     above, rows = filled[sheet]

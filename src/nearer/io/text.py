@@ -9,7 +9,7 @@ import io
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from nearer.data.messages import FileFormatError, counted, shown
-from nearer.data.validate import check_integer, is_unicode
+from nearer.data.validate import is_unicode
 from nearer.tables.table import Table
 
 HEAD_BYTES = 1 << 20
@@ -62,6 +62,21 @@ def text_cells(texts: Iterable[str], what: str, delimiter: str = ",") -> list[st
             text = '"' + text.replace('"', '""') + '"'
         cells.append(text)
     return cells
+
+
+def csv_text(table: Mapping[str, Sequence[Any]], spec: str = "") -> str:
+    """A table as CSV, without formulas; floats are formatted by `spec`, NaN is empty."""
+
+    def cell(value: Any) -> str:
+        if isinstance(value, float):
+            return "" if value != value else f"{value:{spec}}"
+        return str(value)
+
+    columns = []
+    for name, values in table.items():
+        is_text = any(isinstance(value, str) for value in values)
+        columns.append(text_cells(values, name) if is_text else map(cell, values))
+    return "".join(f"{','.join(row)}\n" for row in [tuple(table), *zip(*columns)])
 
 
 _Row = tuple[int, int, list[str]]  # first line, last line (counted from 1), cells
@@ -138,7 +153,6 @@ def open_text(
     path: str, *, delimiter: str | None = None, encoding: str | None = None, header_row: int = 1
 ) -> TextTable:
     """Open a delimited text file, also compressed; `header_row` is the line of the names of the columns, 0 for none."""
-    header_row = check_integer(header_row, "header_row", 0)
     with open_bytes(path) as file:
         head = file.read(HEAD_BYTES)
         whole = len(head) < HEAD_BYTES or not file.read(1)

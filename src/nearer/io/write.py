@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from nearer.data import Comparisons
+from nearer.data.answers import SIDE_NAMES
 from nearer.data.coded import Coded
 from nearer.data.comparisons import INDEX_COLUMNS
 from nearer.data.messages import counted
@@ -20,7 +21,6 @@ from nearer.io.files import atomic_write, check_ending
 from nearer.io.parquet import META_KEY
 from nearer.io.text import text_cells
 from nearer.registry import WRITTEN
-from nearer.tables.decode import SIDES
 
 logger = logging.getLogger(__name__)
 _GROUP = 1 << 20  # rows of a row group of Parquet
@@ -75,8 +75,7 @@ def _columns(comparisons: Comparisons) -> dict[str, tuple[np.ndarray, Any]]:
         found |= {"answer_number": (every, None), "question_kind": (kinds.codes[every], kinds.names)}
         if answers.votes is not None:
             found["votes"] = answers.votes[every], None
-    sides = [group[0] for group in SIDES] + [f"option{place + 1}" for place in range(len(SIDES), 128)]
-    words = {"side": sides, "catch": ["false", "true"], "correct": ["false", "true"]}
+    words = {"side": SIDE_NAMES[:-1], "catch": ["false", "true"], "correct": ["false", "true"]}
     for name, values in answers.known().items():
         if isinstance(values, Coded):
             found[name] = values.codes[every], values.names

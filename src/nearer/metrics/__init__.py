@@ -1,4 +1,4 @@
-"""How good is a map: comparisons satisfied, calibration, agreement of shapes, retrieval."""
+"""How good is a map: comparisons satisfied, calibration, agreement of shapes, neighbours."""
 
 from __future__ import annotations
 
@@ -15,24 +15,23 @@ from nearer.metrics.comparison import (
     wilson_interval,
     worst_comparisons,
 )
+from nearer.metrics.neighbours import nearest_neighbours
 from nearer.metrics.procrustes import (
+    MapComparison,
     Similarity,
+    compare_maps,
     fit_procrustes,
     principal_axes,
     procrustes_align,
     procrustes_distance,
     spread_shares,
 )
-from nearer.metrics.retrieval import (
-    RetrievalScores,
-    mean_average_precision,
-    nearest_neighbours,
-    retrieval_scores,
-)
+from nearer.metrics.retrieval import RetrievalScores, retrieval_scores
 
 __all__ = [
-    "AnswerLaw", "Calibration", "RetrievalScores", "Similarity", "WorstComparisons", "calibration",
-    "comparison_accuracy", "comparison_distances", "comparison_error", "fit_answer_law", "fit_procrustes", "log_loss",
-    "log_ratio", "mean_average_precision", "nearest_neighbours", "principal_axes", "procrustes_align",
-    "procrustes_distance", "retrieval_scores", "spread_shares", "wilson_interval", "worst_comparisons",
+    "AnswerLaw", "Calibration", "MapComparison", "RetrievalScores", "Similarity", "WorstComparisons", "calibration",
+    "compare_maps", "comparison_accuracy", "comparison_distances", "comparison_error", "fit_answer_law",
+    "fit_procrustes", "log_loss", "log_ratio", "nearest_neighbours", "principal_axes",
+    "procrustes_align", "procrustes_distance", "retrieval_scores", "spread_shares", "wilson_interval",
+    "worst_comparisons",
 ]  # fmt: skip

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial import procrustes
 
 from nearer.data import check_bool, in_order_of, row_names
+from nearer.data.messages import counted, listed
 from nearer.data.validate import refuse_rows
 from nearer.metrics.comparison import check_points
 
@@ -95,6 +97,64 @@ def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
     `procrustes_align`; those with NaN in either map are left out.
     """
     return float(procrustes(*_paired(X, Y))[2])
+
+
+@dataclass(frozen=True, eq=False)
+class MapComparison:
+    """Two maps, compared on the m objects that have a position on both."""
+
+    labels: np.ndarray  # (m,)
+    first: np.ndarray  # (m, d), aligned with `second` as by `procrustes_align`
+    second: np.ndarray  # (m, d)
+    distance: float  # as by `procrustes_distance`
+    only_first: tuple[str, ...]  # objects without a position on the second map
+    only_second: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        found = f"MapComparison: {len(self.labels):,} shared objects, Procrustes distance {self.distance:.3g}"
+        for which, missing in (("first", self.only_first), ("second", self.only_second)):
+            found += f"; {len(missing):,} only on the {which} map" + f" ({listed(missing)})" * bool(missing)
+        return found
+
+
+def compare_maps(first: Any, second: Any) -> MapComparison:
+    """Compare two maps on the objects they share, matched by label; what only one of them has is counted and named.
+
+    Parameters
+    ----------
+    first, second : fitted estimator, or pandas.DataFrame indexed by label
+        The dimensions may differ. An estimator without labels names its objects by number.
+    """
+    (own, X), (others, Y) = _named_points(first, "first"), _named_points(second, "second")
+    place = {name: row for row, name in enumerate(others)}
+    shared = [(row, place[name]) for row, name in enumerate(own) if name in place]
+    if len(shared) < 3:
+        raise ValueError(
+            f"compare_maps: got {counted(len(shared), 'shared object')} of {len(own):,} and {len(others):,}, expected "
+            f"at least 3; the labels start with {own[:1]} and {others[:1]}"
+        )
+    rows, same = map(list, zip(*shared))
+    labels = np.array(own, dtype=object)[rows]
+    width, known = max(X.shape[1], Y.shape[1]), set(labels.tolist())
+    only = [tuple(name for name in names if name not in known) for names in (own, others)]
+    aligned, target = procrustes_align(X[rows], Y[same]), _padded(Y[same], width)
+    return MapComparison(labels, aligned, target, procrustes_distance(X[rows], Y[same]), *only)
+
+
+def _named_points(X: Any, what: str) -> tuple[list[str], np.ndarray]:
+    """The names and positions of objects that have a position."""
+    names, points = row_names(X), X
+    if hasattr(X, "embedding_"):
+        points = X.embedding_
+        names = [str(name) for name in (range(len(points)) if X.labels_ is None else X.labels_)]
+    if names is None:
+        got = type(X).__name__
+        raise ValueError(
+            f"{what}: got a {got} without labels, expected a fitted estimator or a frame with labels as index"
+        )
+    points = check_map(points, what)
+    placed = ~np.isnan(points).any(axis=1)
+    return [name for name, known in zip(names, placed) if known], points[placed]
 
 
 def check_map(X: ArrayLike, name: str) -> np.ndarray:

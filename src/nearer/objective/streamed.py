@@ -23,11 +23,8 @@ class BlockSource(Protocol):
     has_weights: bool
     total_weight: float
 
-    def blocks(self, size: int) -> Iterator[Comparisons]:
-        """All comparisons in order, `size` in a block; the last may hold fewer."""
-
-    def shuffled_blocks(self, size: int, rng: np.random.Generator) -> Iterator[Comparisons]:
-        """All comparisons once, in blocks of about `size` whose order is random."""
+    def blocks(self, size: int, rng: np.random.Generator | None = None) -> Iterator[Comparisons]:
+        """All comparisons once, about `size` in a block; in order, or the blocks in random order."""
 
 
 class StreamedObjective(BlockObjective):
@@ -35,16 +32,8 @@ class StreamedObjective(BlockObjective):
 
     Stochastic passes visit the blocks in random order and take as many steps in each as it has comparisons.
 
-    Parameters
-    ----------
-    source : BlockSource
-        From `nearer.io.open_blocks`.
-    loss : str or Loss
-    n_components, n_objects : int
-    n_jobs : int or None
-        Threads; None means all cores. The result does not depend on it.
-    block_size : int or None
-        Comparisons in a block; None means four per object, between 2^18 and 2^22.
+    `source` is from `nearer.io.open_blocks`. A block has `block_size` comparisons; None means four per object, between
+    2^18 and 2^22. The result does not depend on `n_jobs`, the number of threads (None: all cores).
     """
 
     def __init__(
@@ -96,7 +85,7 @@ class StreamedObjective(BlockObjective):
     def _draws(self, n_steps: int, seed: int, first: int) -> Iterator[tuple[Block, tuple[int, int, int]]]:
         done, rng = 0, np.random.default_rng([seed, first])
         while done < n_steps:
-            for block in self.source.shuffled_blocks(self.block_size, rng):
+            for block in self.source.blocks(self.block_size, rng):
                 steps = min(len(block), n_steps - done)
                 yield self._block(block), (int(seed), first + done, steps)
                 done += steps

@@ -17,6 +17,7 @@ from nearer.data import Answers, Comparisons, as_generator, check_bool, check_in
 from nearer.data.coded import Coded
 from nearer.data.splits import first_rows, groups_of, shares_of_answers
 from nearer.data.validate import frozen
+from nearer.drawing import ShownMap
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.lapse_rates import Reliability, weigh_answers
@@ -168,7 +169,7 @@ def joint_axes(matrices: np.ndarray) -> np.ndarray:
 
 
 @dataclass(eq=False, repr=False)
-class IndividualEmbedding(BaseEstimator):
+class IndividualEmbedding(ShownMap, BaseEstimator):
     """One map for all, and for each person the weight of each of its axes.
 
     For person p the squared distance of two objects is ``sum_a w_pa (x_a - y_a)^2`` with ``w_pa >= 0`` (as in INDSCAL).

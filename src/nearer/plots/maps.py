@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import EllipseCollection
 from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
-from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+from matplotlib.offsetbox import AnchoredOffsetbox, AnnotationBbox, DrawingArea, OffsetImage
+from matplotlib.text import Text
 from PIL import Image
 from scipy.special import ndtri
 
@@ -23,16 +25,23 @@ from nearer.plots.labels import LabelLayer
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")[:N_SHAPES]
 _NAMED = 30  # people; more names would overlap
 _PICTURE = 34.0  # points, the longer side
+# Three dimensions as the report first shows them, turned by 0.5 and then by 0.35: rows across, up, towards the viewer.
+_TURN = (math.cos(0.5), math.sin(0.5)), (math.cos(0.35), math.sin(0.35))
+_VIEW = np.array([
+    [_TURN[0][0], 0.0, _TURN[0][1]],
+    [_TURN[1][1] * _TURN[0][1], _TURN[1][0], -_TURN[1][1] * _TURN[0][0]],
+    [-_TURN[1][0] * _TURN[0][1], _TURN[1][1], _TURN[1][0] * _TURN[0][0]],
+])  # fmt: skip
 
 
 def plot_map(
-    embedding: np.ndarray,
+    embedding: Any,
     labels: Sequence | np.ndarray | None = None,
     groups: Sequence | np.ndarray | None = None,
     covariances: np.ndarray | None = None,
     *,
     level: float = 0.9,
-    axes: tuple[int, int] = (0, 1),
+    axes: tuple[int, int] | None = None,
     title: str | None = None,
     size: tuple[float, float] | None = None,
     font_size: float = 8.0,
@@ -43,18 +52,20 @@ def plot_map(
 
     Parameters
     ----------
-    embedding : array (n_objects, n_components)
-        Positions; rows of NaN are omitted and counted in a note. One column is drawn as a strip.
+    embedding : array (n_objects, n_components), or fitted estimator
+        Positions; rows of NaN are omitted and counted in a note. One column is drawn as a strip, three are seen from
+        an angle as in the report: what is nearer is larger.
     labels : sequence (n_objects,), optional
-        Drawn verbatim next to the points, without overlaps; labels that do not fit are counted in a note.
+        Drawn verbatim next to the points, without overlaps; labels that do not fit are counted in a note. Default:
+        those of the estimator.
     groups : sequence (n_objects,), optional
         Shown by colour and marker; None, NaN and "" mean no group. Beyond 56, the smallest are merged.
     covariances : array (n_objects, n_components, n_components), optional
         Covariances of the positions, drawn as normal regions; NaN: none.
     level : float
         Probability of the regions.
-    axes : tuple of two ints
-        The columns to show when there are more than two.
+    axes : tuple of two ints, optional
+        The columns to show when there are more than two. Default: all of three, else the first two.
     size : tuple of two floats, optional
         Width and height of a new figure in inches; default: 6.8 wide, in proportion to the map.
     font_size : float
@@ -67,23 +78,30 @@ def plot_map(
     Axes
         With equal aspect and no ticks: only relative distances are meaningful.
     """
+    if hasattr(embedding, "embedding_"):
+        labels = embedding.labels_ if labels is None else labels
+        embedding = embedding.embedding_
     X = np.asarray(embedding, dtype=float)
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"embedding: got shape {X.shape}, expected (n_objects, n_components)")
     if not 0 < level < 1:
         raise ValueError(f"level: got {level}, expected a number between 0 and 1")
     n_objects, n_components = X.shape
-    is_strip = n_components == 1
-    shown = [0] if is_strip else list(axes)
+    is_strip, is_space = n_components == 1, n_components == 3 and axes is None
+    shown = [0] if is_strip else [0, 1] if axes is None else list(axes)
     if not is_strip and (len(set(shown)) != 2 or not all(0 <= k < n_components for k in shown)):
         raise ValueError(f"axes: got {axes}, expected two different columns of 0 to {n_components - 1}")
-    if covariances is not None and np.shape(covariances) != (n_objects, n_components, n_components):
+    covariances = None if covariances is None else np.asarray(covariances, dtype=float)
+    if covariances is not None and covariances.shape != (n_objects, n_components, n_components):
         expected = (n_objects, n_components, n_components)
-        raise ValueError(f"covariances: got shape {np.shape(covariances)}, expected {expected}")
+        raise ValueError(f"covariances: got shape {covariances.shape}, expected {expected}")
     if images is not None and len(images) != n_objects:
         raise ValueError(f"images: got {len(images)}, expected {n_objects}, one for each object")
     keep = np.isfinite(X).all(axis=1)
-    xy = np.column_stack([X[keep, 0], np.zeros(keep.sum())]) if is_strip else X[keep][:, shown]
+    # Rows are directions in the space of the map: across, up, and towards the viewer.
+    view = _VIEW if is_space else np.eye(n_components)[shown]
+    seen = (X[keep] - (X[keep].mean(axis=0) if is_space else 0)) @ view.T
+    xy = np.column_stack([seen[:, 0], np.zeros(len(seen))]) if is_strip else seen[:, :2]
     texts = [] if labels is None else [text for text, kept in zip(label_texts(labels, n_objects), keep) if kept]
     codes, names, other = np.full(n_objects, -1), list[str](), None
     if groups is not None:
@@ -99,18 +117,25 @@ def plot_map(
     ax = new_axes(ax, (width, height) if size is None else size)
     dot = float(np.clip(9.0 - 1.6 * np.log10(max(len(xy), 1)), 2.5, 8.0))
     notes = [f"dimensions {shown[0] + 1} and {shown[1] + 1} of {n_components}"] if n_components > 2 else []
+    sizes = np.full(len(xy), dot)
+    if is_space:
+        notes = ["three dimensions, seen from an angle: larger points are nearer"]
+        depth = seen[:, 2] / (np.abs(seen[:, 2]).max(initial=0) or 1.0)
+        sizes *= 1 + 0.4 * np.round(4 * depth) / 4
     if covariances is not None:
-        _draw_regions(ax, xy, np.asarray(covariances, dtype=float)[keep][:, shown][:, :, shown], level)
+        _draw_regions(ax, xy, view[:2] @ covariances[keep] @ view[:2].T, level)
         notes.append(f"{'bars' if is_strip else 'ellipses'}: {100 * level:g} % regions")
     if not keep.all():
         notes.append(f"{(~keep).sum():,} of {n_objects:,} objects not shown: no position")
     if groups is None:
-        ax.plot(xy[:, 0], xy[:, 1], "o", color=PALETTE[0], markersize=dot, markeredgecolor="white", mew=0.4, zorder=4)
+        _draw_points(ax, xy, sizes, "o", PALETTE[0])
     else:
-        _draw_groups(ax, xy, codes[keep], names, other, dot)
+        _draw_groups(ax, xy, codes[keep], names, other, sizes)
     if images is not None:
         colours = [PALETTE[0] if groups is None else _colour(code, other) for code in codes[keep].tolist()]
-        _draw_pictures(ax, xy, [images[row] for row in np.flatnonzero(keep).tolist()], colours)
+        paths = [images[row] for row in np.flatnonzero(keep).tolist()]
+        order = np.argsort(sizes, kind="stable").tolist()  # in three dimensions, what is nearer hides what is not
+        _draw_pictures(ax, xy[order], [paths[k] for k in order], [colours[k] for k in order])
     LabelLayer(ax, xy, texts, dot / 2, font_size, is_strip, notes)
     ax.margins(0.08)
     if is_strip:
@@ -118,10 +143,13 @@ def plot_map(
         ax.axhline(0, color="#d1d5db", linewidth=1, zorder=1)
         ax.spines[:].set_visible(False)
     else:
-        shares = spread_shares(X)
-        for axis, k in zip((ax.xaxis, ax.yaxis), shown):
-            name = f"{'dimension' if n_components > 2 else 'axis'} {k + 1}"
-            axis.set_label_text(f"{name}: {100 * shares[k]:.0f} % of the spread", color=GREY, fontsize=font_size)
+        name = "dimension" if n_components > 2 else "axis"
+        held = [f"{name} {k + 1}: {100 * share:.0f} %" for k, share in enumerate(spread_shares(X))]
+        across_and_up = [", ".join(held), ""] if is_space else [f"{held[k]} of the spread" for k in shown]
+        for axis, text in zip((ax.xaxis, ax.yaxis), across_and_up):
+            axis.set_label_text(text, color=GREY, fontsize=font_size)
+        if is_space:
+            _draw_directions(ax, font_size)
         ax.set_aspect("equal", adjustable="box", anchor="C" if groups is None else "W")  # legends are on the right
         ax.spines[:].set_color("#d1d5db")
     ax.set(xticks=[], yticks=[])
@@ -158,20 +186,39 @@ def _draw_regions(ax: Axes, xy: np.ndarray, covariances: np.ndarray, level: floa
     ax.update_datalim(np.vstack([xy - reach, xy + reach]))
 
 
-def _draw_groups(ax: Axes, xy: np.ndarray, codes: np.ndarray, names: list[str], other: int | None, size: float) -> None:
+def _draw_directions(ax: Axes, font_size: float) -> None:
+    """Where the three dimensions point, in the lower left corner."""
+    area = DrawingArea(52, 52)
+    for k, direction in enumerate(_VIEW[:2].T):
+        area.add_artist(Line2D(*np.column_stack([(26, 26), 26 + 17 * direction]), color=GREY, linewidth=1))
+        x, y = 26 + 24 * direction
+        area.add_artist(Text(x, y, str(k + 1), ha="center", va="center", color=GREY, size=font_size))
+    ax.add_artist(AnchoredOffsetbox("lower left", child=area, frameon=False, pad=0.0))
+
+
+def _draw_points(ax: Axes, xy: np.ndarray, sizes: np.ndarray, marker: str, colour: str) -> list[Line2D]:
+    """Draw points of one kind, larger ones in front; the line of the largest is enough for a legend."""
+    edge: dict[str, Any] = {"markeredgecolor": GREY if colour == PALETTE[-1] else "white", "markeredgewidth": 0.4}
+    lines = []
+    for size in np.unique(sizes) if len(sizes) else [1.0]:
+        chosen = xy[sizes == size].T
+        lines += ax.plot(*chosen, marker, color=colour, markersize=size, zorder=4, **edge)
+    return lines[-1:]
+
+
+def _draw_groups(
+    ax: Axes, xy: np.ndarray, codes: np.ndarray, names: list[str], other: int | None, sizes: np.ndarray
+) -> None:
     """Draw points by group, the code -1 for none, with a legend on the right."""
     codes_shown = [*([-1] if (codes == -1).any() else []), *range(len(names))]
     handles: list[Line2D] = []
     for code in codes_shown:
-        colour = _colour(code, other)
-        handles += ax.plot(
-            *xy[codes == code].T, "." if code < 0 else _MARKERS[code // len(PALETTE)], color=colour, markersize=size,
-            markeredgecolor=GREY if colour == PALETTE[-1] else "white", markeredgewidth=0.4, zorder=4,
-        )  # fmt: skip
+        marker = "." if code < 0 else _MARKERS[code // len(PALETTE)]
+        handles += _draw_points(ax, xy[codes == code], sizes[codes == code], marker, _colour(code, other))
     columns, limit = _legend_shape(len(handles))
     legend = ax.legend(
         handles, list(map(str, codes_shown)), loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0,
-        ncols=columns, fontsize=8.5, handletextpad=0.3, markerscale=max(1.0, 6 / size), frameon=False,
+        ncols=columns, fontsize=8.5, handletextpad=0.3, markerscale=max(1.0, 6 / sizes.max(initial=1.0)), frameon=False,
     )  # fmt: skip
     texts = ["no group", *names][-len(handles) :]
     for entry, text in zip(legend.get_texts(), texts):
@@ -220,7 +267,8 @@ def plot_weights(
     if groups is None:
         ax.plot(*xy.T, "o", color=PALETTE[0], markeredgecolor="white", mew=0.5)
     else:
-        _draw_groups(ax, xy, *group_codes([groups.get(name) for name in people], len(people)), None, 6.0)
+        sizes = np.full(len(people), 6.0)
+        _draw_groups(ax, xy, *group_codes([groups.get(name) for name in people], len(people)), None, sizes)
     if len(people) <= _NAMED:
         for name, place in zip(people, xy):
             literal(ax.annotate("", place, xytext=(4, 3), textcoords="offset points", fontsize=8), name)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_factor
 from scipy.linalg.lapack import dpotri
+from scipy.sparse import csr_matrix
 
-from nearer import kernels
 from nearer.metrics.answer_law import DistanceLaw
 from nearer.solvers.multistart import in_threads
 
 # Candidates per task of a thread.
-_BLOCK = 8192
+_BLOCK = 1024
 
 
 class Posterior:
@@ -31,10 +31,11 @@ class Posterior:
 
     def add(self, questions: np.ndarray, weights: np.ndarray | None = None) -> None:
         """Add answers to questions (m, 3) or (m, 4), each counted `weights` (m,) times."""
-        margin, by_near, by_far = self.law.margin(self.X, questions)
-        worth = self.law.worth(margin) if weights is None else self.law.worth(margin) * weights
-        index = np.ascontiguousarray(questions, dtype=np.int32)
-        kernels.add_information(index, self.X, self.slot, by_near, by_far, worth, self.precision)
+        worth = self.law.worth(self.law.margin(self.X, questions)[0])
+        if weights is not None:
+            worth *= weights
+        rows = self.sparse(*self.gradients(questions))
+        self.precision += (rows.T @ rows.multiply(worth[:, None])).toarray()
 
     def covariance(self) -> np.ndarray:
         """Covariance (m * d, m * d) of the coordinates, object by object."""
@@ -47,23 +48,32 @@ class Posterior:
         self, questions: np.ndarray, S: np.ndarray, M: np.ndarray, n_jobs: int = 1
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Margins of questions (c, 3), and ``g^T S g`` and ``g^T M g`` of their gradients: three (c,)."""
-        index = np.ascontiguousarray(questions, dtype=np.int32)
-        found = np.empty((3, len(index)))
-        parameters = (self.law.power, self.law.offset, self.law.slope)
-        m, d = len(S) // self.d, self.d
-        blocks = np.ascontiguousarray(np.stack([S, M]).reshape(2, m, d, m, d).transpose(1, 3, 0, 2, 4))
+        where, gradient = self.gradients(questions)
+        by_S, by_M = np.empty((2, len(questions)))
 
         def run(number: int) -> None:
             rows = slice(number * _BLOCK, (number + 1) * _BLOCK)
-            kernels.question_forms(index[rows], self.X, self.slot, *parameters, blocks, *found[:, rows])
+            g, at = gradient[rows], where[rows]
+            entries = at[:, :, None], at[:, None, :]
+            for matrix, out in ((S, by_S), (M, by_M)):
+                out[rows] = np.einsum("ci,cij,cj->c", g, matrix[entries], g)
 
-        in_threads(run, -(-len(index) // _BLOCK), n_jobs)
-        return found[0], found[1], found[2]
+        in_threads(run, -(-len(questions) // _BLOCK), n_jobs)
+        return self.law.margin(self.X, questions)[0], by_S, by_M
 
     def gradients(self, questions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Indices of coordinates, int (c, 3 * d), and the derivatives of the margins in them, float (c, 3 * d)."""
+        """Derivatives of the margins of questions (c, 3) or (c, 4), float (c, columns * d), and their coordinates."""
         _, by_near, by_far = self.law.margin(self.X, questions)
-        head, a, b = (self.X[column] for column in questions.T)
-        u, v = 2.0 * by_near[:, None] * (head - a), 2.0 * by_far[:, None] * (head - b)
-        where = self.slot[questions][:, :, None] * self.d + np.arange(self.d)
-        return where.reshape(len(questions), -1), np.concatenate([u + v, -u, -v], axis=1)
+        points = [self.X[column] for column in questions.T]
+        u = 2.0 * by_near[:, None] * (points[0] - points[1])
+        v = 2.0 * by_far[:, None] * (points[-2 if len(points) == 4 else 0] - points[-1])
+        parts = [u + v, -u, -v] if len(points) == 3 else [u, -u, v, -v]
+        slot = self.slot[questions][:, :, None]
+        where = np.where(slot < 0, -1, slot * self.d + np.arange(self.d))
+        return where.reshape(len(questions), len(points) * self.d), np.concatenate(parts, axis=1)
+
+    def sparse(self, where: np.ndarray, gradient: np.ndarray) -> csr_matrix:
+        """What `gradients` returns as a matrix (c, m * d); without the objects that are fixed."""
+        known = where >= 0
+        ends = np.append(0, np.cumsum(known.sum(axis=1)))
+        return csr_matrix((gradient[known], where[known], ends), (len(where), len(self.precision)))

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.sparse import csr_matrix
 from scipy.spatial.distance import cdist
 from scipy.special import entr
 
@@ -198,8 +197,7 @@ class Predictive:
         undecided = np.exp(-0.5 * margin**2 / spread) + _TINY
         weight = undecided / spread / float(undecided.sum()) / (2.0 * math.log(2.0))
         where, gradient = posterior.gradients(asked)
-        values = (np.sqrt(weight)[:, None] * gradient).ravel()
-        rows = csr_matrix((values, where.ravel(), np.arange(len(asked) + 1) * where.shape[1]), (len(asked), len(S)))
+        rows = posterior.sparse(where, np.sqrt(weight)[:, None] * gradient)
         narrowed = rows @ S
         return narrowed.T @ narrowed
 

@@ -18,7 +18,7 @@ from nearer.metrics import WorstComparisons, worst_comparisons
 from nearer.registry import PAGES
 from nearer.reports.page import render
 from nearer.reports.sentences import data_sentence
-from nearer.selection import Evaluation, evaluate
+from nearer.selection import Evaluation, evaluate, find_clusters
 from nearer.selection.evaluate import answers_about
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 _EXTRAPOLATE = 4  # the learning curve is continued to this many times the answers there are
 _KEPT = (
-    "title", "command", "groups", "covariances", "dimensions", "chosen_dimension", "learning_curve", "images", "facts",
-    "people",
+    "title", "command", "groups", "clusters", "covariances", "dimensions", "chosen_dimension", "learning_curve",
+    "images", "facts", "people",
 )  # fmt: skip
 
 
@@ -42,6 +42,7 @@ class Report:
     command: str = ""  # that repeats the result
     labels: Sequence | np.ndarray | None = None  # (n_objects,)
     groups: Sequence | np.ndarray | None = None  # (n_objects,); None, NaN, "" for no group
+    clusters: Sequence | None = None  # (n_objects,); names of clusters found on the map, shown if there are no groups
     covariances: Any = None  # of the positions (n_objects, n_components, n_components); NaN: unknown
     evaluation: Evaluation = field(default_factory=Evaluation)  # its single figures are shown
     history: Mapping[str, Any] | None = None  # columns objective, step_size, ...: one entry per epoch
@@ -136,6 +137,8 @@ def describe(
         shown["people"] = found.people.table()
     if found.bootstrap is not None:
         shown["covariances"] = found.bootstrap.covariance
+        clusters = find_clusters(found.bootstrap)
+        shown["clusters"] = None if clusters is None else clusters.names()
     return Report(
         title=title,
         embedding=model.embedding_,

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
-import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -14,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer.data.messages import answer_sentence
-from nearer.display import PALETTE, clean_text, decimals_of, group_codes, label_texts, merge_small_groups, shorten
-from nearer.metrics import spread_shares
+from nearer.display import clean_text, decimals_of, label_texts
+from nearer.drawing import make_page, map_data, rounded
 from nearer.people.participants import shown_cells
 from nearer.reports import sentences
 from nearer.reports.thumbnails import load_thumbnails
@@ -24,8 +20,6 @@ if TYPE_CHECKING:
     from nearer.metrics import WorstComparisons
     from nearer.reports.content import Report
 
-_SCRIPTS = ("base.js", "view.js", "draw.js", "map.js", "pairs.js", "charts.js", "main.js")
-MAX_NAME = 40
 MAX_TABLE = 500  # rows; the download has them all
 MAX_DISTANCES = 1500  # objects in a square table
 MAX_PEOPLE = 100  # listed, the most doubtful first
@@ -36,18 +30,8 @@ _CHARTED = (
 
 
 def render(report: Report) -> str:
-    script = '(function () {\n"use strict";\n' + "\n".join(_asset(name) for name in _SCRIPTS) + "\n})();\n"
-    style = _asset("report.css")
     values, notes = script_data(report)
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
     parts = {
-        "policy": policy,
-        "style": style,
-        "script": script,
-        "data": embed_json(values),
         "title": _text(report.title),
         "subtitle": f'<p class="subtitle">{_text(report.subtitle)}</p>' if report.subtitle else "",
         "headline": _sentence(sentences.headline(report.evaluation)),
@@ -57,28 +41,20 @@ def render(report: Report) -> str:
         "coordinates": _coordinates(report),
         **_sections(report),
     }
-    # One pass, so that nothing inside a value is taken for a placeholder.
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("template.html"))
+    scripts = [_asset("charts.js"), _asset("main.js")]
+    return make_page(_asset("template.html"), values, parts, scripts, _asset("report.css"))
 
 
 def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
     """What the scripts of the page read, ready for JSON, and sentences on what is not shown."""
     n_objects, n_components = report.embedding.shape
     notes: list[str] = []
-    labels = label_texts(report.labels, n_objects)
     # As given: file names may hold what a printable label cannot.
     given = range(n_objects) if report.labels is None else list(report.labels)
     too_few = {entry["object"] for entry in (report.check or {}).get("too_few") or ()}
-    values: dict[str, Any] = {
-        "n": n_objects,
-        "d": n_components,
-        "labels": labels,
-        "short": {i: shorten(label, MAX_NAME) for i, label in enumerate(labels) if len(label) > MAX_NAME},
-        "x": [_numbers(column, decimals_of(report.embedding, 6)) for column in report.embedding.T],
-        "few": [i for i, name in enumerate(given) if name in too_few],
-        "palette": PALETTE,
-        "shares": [round(float(share), 3) for share in spread_shares(report.embedding)],
-    }
+    groups = report.clusters if report.groups is None else report.groups
+    values = map_data(report.embedding, report.labels, groups, report.covariances)
+    values["few"] = [i for i, name in enumerate(given) if name in too_few]
     if report.n_answers is not None:
         values["answers"] = [round(float(number), 1) for number in report.n_answers]
     if values["few"]:
@@ -86,44 +62,22 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
     unplaced = int((~np.isfinite(report.embedding).all(axis=1)).sum())
     if unplaced:
         notes.append(sentences.unplaced_sentence(unplaced, n_objects))
-    if report.groups is not None:
-        codes, names, other = merge_small_groups(*group_codes(report.groups, n_objects))
-        values["groups"] = {"codes": codes.tolist(), "names": names, "other": other}
-    if report.covariances is not None:
-        covariances = np.array(report.covariances, dtype=float)
-        decimals, upper = decimals_of(covariances, 5), zip(*np.triu_indices(n_components))
-        values["cov"] = [_numbers(covariances[:, a, b], decimals) for a, b in upper]
+    if report.groups is None and report.clusters is not None:
+        notes.append(sentences.CLUSTERS)
     if report.images is not None:
         values["thumbs"], missing = load_thumbnails(report.images, given)
         notes += missing
     for name in ("history", "dimensions", "learning_curve"):
         if (table := getattr(report, name)) is not None:
-            values[name] = {key: _numbers(table[key]) for key in _CHARTED if key in table}
+            values[name] = {key: rounded(table[key]) for key in _CHARTED if key in table}
     values["chosen"] = report.chosen_dimension
     if report.evaluation.ceiling is not None and not report.evaluation.ceiling_is_rough:
         values["ceiling"] = [report.evaluation.ceiling_least, report.evaluation.ceiling]
     return values, notes
 
 
-def embed_json(value: Any) -> str:
-    """JSON for a ``<script type="application/json">`` element: ASCII only, without ``<``, ``>`` or ``&``."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
 def _asset(name: str) -> str:
     return files("nearer.reports").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
-
-
-def _numbers(column: Iterable[Any], decimals: int = 99) -> list[float | None]:
-    """Rounded; None and what is not finite become None."""
-    values = np.array(list(column), dtype=float).tolist()
-    return [round(value, decimals) if np.isfinite(value) else None for value in values]
 
 
 def _sections(report: Report) -> dict[str, str]:

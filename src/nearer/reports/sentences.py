@@ -269,6 +269,10 @@ CONVERGENCE = (
     "The objective during the computation. With the solver auto, the first stages use only some of the answers, or "
     "another loss, so it may jump between them. A flat end means that it has converged."
 )
+CLUSTERS = (
+    "Colours: clusters found on the map, not given with the answers. Their stability is the mean overlap with the most "
+    "similar cluster on maps of resampled answers and objects; 1 is always the same objects."
+)
 LEARNING = "Accuracy on answers not seen, by the number of answers used. The dashed part is extrapolated."
 PEOPLE_TITLES = {
     "participant": "Person", "answers": "Answers", "seconds": "Seconds", "first": "First option",

@@ -21,6 +21,7 @@ from nearer.losses import Loss, STELoss, TSTELoss
 from nearer.metrics import comparison_accuracy, comparison_distances, fit_answer_law, log_ratio, procrustes_align
 from nearer.metrics.answer_law import log_odds
 from nearer.metrics.comparison import on_labels
+from nearer.notebook import html_table
 from nearer.refits import fit_best, fit_quietly, quiet_map, simulated, template
 
 # Resamples whose left-out answers the answer law is fitted to; sets of simulated answers; most questions used to widen
@@ -118,6 +119,17 @@ class Bootstrap:
         half[samples.count(axis=0) < 2] = np.nan
         support = (samples > 0).mean(axis=0).filled(np.nan)
         return NearerIntervals(estimate, estimate - half, estimate + half, support, level)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the columns of a table, one row for each object: its coordinates and their standard errors."""
+        table = {"object": list(range(len(self.embedding))) if self.labels is None else self.labels.tolist()}
+        errors = np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
+        for axis, (column, error) in enumerate(zip(self.embedding.T, errors.T), start=1):
+            table |= {f"x{axis}": column.tolist(), f"error of x{axis}": error.tolist()}
+        return table
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_dict(), repr(self))
 
     def __repr__(self) -> str:
         return f"Bootstrap: {len(self.samples):,} resamples by {self.by} of a map of {len(self.embedding):,} objects"

@@ -19,6 +19,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.losses import loss_with
 from nearer.metrics import comparison_accuracy, log_loss
+from nearer.notebook import html_table
 from nearer.refits import Interrupted, at_random, fit_best, quiet_map, template
 from nearer.selection.thresholds import ENOUGH, n_d_log_n
 from nearer.solvers import Auto, get_solver
@@ -91,6 +92,9 @@ class DimensionSelection:
 
     def __repr__(self) -> str:
         return f"DimensionSelection: {self.verdict}"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.to_dict(), repr(self))
 
 
 def cross_validate_dimensions(

@@ -22,7 +22,7 @@ from nearer.selection.bootstrap import bootstrap as resample
 from nearer.selection.dimension import DimensionSelection, cross_validate_dimensions
 from nearer.selection.learning_curve import LearningCurve
 from nearer.selection.learning_curve import learning_curve as measure_learning_curve
-from nearer.selection.thresholds import FEWEST_PEOPLE, FOLDS, LEVEL, ROUGH, default_folds
+from nearer.selection.thresholds import FEWEST_PEOPLE, FOLDS, LEVEL, ROUGH, default_folds, default_resamples
 from nearer.warning_types import InputWarning
 
 # Figures in summary.json: of the cross-validation, with the field of `Evaluation` that holds each, and of `check`.
@@ -163,7 +163,8 @@ def evaluate(
     learning_curve : bool
         Whether more answers would help.
     bootstrap : int, optional
-        Number of resamples, for regions of uncertainty; by participant where these are known.
+        Number of resamples, for regions of uncertainty, 0 for none; by participant where these are known. Default: 100
+        for up to 20,000 comparisons of up to 500 objects, with solver "auto" or "lbfgs" and without `reliability`.
     people : bool, optional
         How each person answered. Default: where that is known of at least 3 people, and quick.
     progress : callable, optional
@@ -220,10 +221,11 @@ def evaluate(
             found |= {} if measured is None else _held_out(measured, own)
         if learning_curve:
             found["learning_curve"] = attempt("learning curve", "10 repeats", measure_learning_curve, model, answers)
-        if bootstrap is not None:
+        n_resamples = default_resamples(answers, model.solver, model.reliability) if bootstrap is None else bootstrap
+        if n_resamples:
             by = "comparison" if answers.people is None or len(answers.people.names) < 2 else "participant"
-            details = f"{bootstrap} resamples by {by}"
-            found["bootstrap"] = attempt("bootstrap", details, resample, model, answers, n_resamples=bootstrap, by=by)
+            details = f"{n_resamples} resamples by {by}"
+            found["bootstrap"] = attempt("bootstrap", details, resample, model, answers, n_resamples=n_resamples, by=by)
         if people is None:
             people = bool(usual) and answers.people is not None and len(answers.people.names) >= FEWEST_PEOPLE
         if people:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from nearer.data import Comparisons
 
 FOLDS = 5  # of a cross-validation: maps of 80 % of the answers are close to those of all
 FEWEST_ANSWERS = 50  # fewer make a held-out accuracy uncertain by more than 10 points
 MOST_COMPARISONS = 200_000  # beyond, five further fits take longer than a user would wait without asking for them
+RESAMPLES = 100  # of a bootstrap by default: they give standard errors to within about 7 %
+# Up to these sizes, measured, 100 resamples take seconds. By size, not by time: the same answers give the same report.
+MOST_RESAMPLED, MOST_OBJECTS_RESAMPLED = 20_000, 500
 FEWEST_PEOPLE = 3  # each is compared with a map of the others, so two or fewer show nothing about any one of them
 ROUGH = 0.1  # a noise ceiling whose lower bound is this far below is from too few repeated questions
 CLEAR = 0.05  # difference in accuracy beyond which training and held-out answers are clearly different
@@ -28,3 +32,10 @@ def default_folds(answers: Comparisons) -> int:
     """Folds of a cross-validation by default: 5 where it is informative and quick, else 0."""
     enough = min(len(answers), answers.n_answers) >= FEWEST_ANSWERS
     return FOLDS if enough and len(answers) <= MOST_COMPARISONS else 0
+
+
+def default_resamples(answers: Comparisons, solver: Any, reliability: bool) -> int:
+    """Resamples of a bootstrap by default: 100 where they take seconds, judged by the size and the solver; else 0."""
+    small = len(answers) <= MOST_RESAMPLED and answers.n_objects <= MOST_OBJECTS_RESAMPLED
+    fast = isinstance(solver, str) and solver in ("auto", "lbfgs") and not reliability
+    return RESAMPLES if small and fast and default_folds(answers) else 0

@@ -139,6 +139,6 @@ def _read(path: str) -> tuple[dict[str, Any], dict[str, Any], list[np.ndarray], 
         return about, setting, starts, [_run_from(run) for run in runs]
     except FileFormatError as error:
         raise FileFormatError(f"checkpoint: {path}: {error}") from error
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise FileFormatError(f"checkpoint: {path}: is not a complete checkpoint ({reason})") from error

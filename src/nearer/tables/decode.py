@@ -95,10 +95,7 @@ def columns_of(table: Table, cells: Mapping[int, Any]) -> dict[int, Column]:
 def decode(
     table: Table, plans: Sequence[Plan], cells: Mapping[int, Any], known: Column | None = None
 ) -> tuple[list[Decoded], Dropped]:
-    """Turn the cells of a table, or of a block whose names are `known`, into the questions of each plan.
-
-    Gives also the rows that are left out: plans must not select the same row, and rows that none selects count once.
-    """
+    """The questions of each plan in a table, or in a block whose names are `known`, and the rows that are left out."""
     columns = columns_of(table, cells)
     found = [_decoded(table, plan, columns, known) for plan in plans]
     if len(found) == 1:
@@ -131,8 +128,6 @@ def _decoded(table: Table, plan: Plan, read: Mapping[int, Column], known: Column
 
 
 class _Rows:
-    """The rows that are left, and what was read of them."""
-
     def __init__(self, table: Table, plan: Plan, read: Mapping[int, Column]) -> None:
         self.table, self.plan, self.layout, self.form = table, plan, plan.layout, plan.form
         self.columns: dict[Any, Column] = {role: read[at].without(plan.layout.missing) for role, at in plan.at.items()}

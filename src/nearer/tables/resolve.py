@@ -37,7 +37,6 @@ class Plan:
 
 
 def positions_of(plans: Iterable[Plan]) -> list[int]:
-    """The positions of all columns that are read."""
     found = (position for plan in plans for position in (*plan.at.values(), *plan.also.values(), *plan.where))
     return list(dict.fromkeys(found))
 
@@ -92,7 +91,7 @@ class _Resolving:
         head = self.table.head(_HEAD) if bare else []
         unused = tuple(at for at in rest if at not in bare or any(row[at].strip() for row in head))
         if self.declared.strict and unused:
-            titles = {role: self.table.names[spot] or spot + 1 for role, spot in at.items()}
+            titles = {role: self.table.names[position] or position + 1 for role, position in at.items()}
             problem = f"columns that are not used: {self._titles(unused)} (strict)"
             raise Refusal(self.table, problem, [Layout(form.kind).with_columns(titles)])
         source = self.program or self.dialect
@@ -193,12 +192,12 @@ class _Resolving:
         fewest = min((len(core - {*form.roles}) for form in whole), default=0)
         best = [form for form in whole if len(core - {*form.roles}) == fewest]
         settled = bool(best) and self._is_settled(best[0])
-        for role, spots in several.items():
+        for role, positions in several.items():
             if settled and role not in best[0].roles:
                 continue
-            titles = self._titles(spots)
-            layouts = [self._declaring(form, {**at, role: spot}) for form in (best or forms)[:1] for spot in spots]
-            raise Refusal(self.table, f"columns {titles} each could be the {role}", layouts)
+            form = (best or forms)[0]
+            layouts = [self._declaring(form, {**at, role: position}) for position in positions]
+            raise Refusal(self.table, f"columns {self._titles(positions)} each could be the {role}", layouts)
         if not whole:
             raise self._incomplete(forms, core, at)
         if fewest and not settled:

@@ -22,11 +22,13 @@
   function tiles({ status }) {
     const figures = [
       [whole(status.participants), "participants"], [whole(status.finished), "finished"],
-      [whole(status.present), "there in the last 5 minutes"], [whole(status.answers), "answers"],
+      [whole(status.present), "active in the last minute"], [whole(status.answers), "answers"],
       [whole(status.answers_last_minute), "in the last minute"],
     ];
     if (status.cannot_tell) figures.push([whole(status.cannot_tell), "times “cannot tell”"]);
     if (last.study.adaptive) figures.push([whole(status.questions_ready), "chosen questions ready"]);
+    const share = last.study.adaptive_share;
+    if (share !== null) figures.push([percent(share), "of adaptive questions were ready in time, the others random"]);
     const box = ([number, name]) => element("div", {}, element("strong", {}, number), element("span", {}, name));
     $("tiles").replaceChildren(...figures.map(box));
   }
@@ -76,6 +78,17 @@
       const cut = label.length > 18 ? `${label.slice(0, 17)}…` : label;
       return many ? [dot] : [dot, svg("text", { x: x + 5, y: y + 4 }, cut)];
     }));
+  }
+
+  // Without reports for so long, the process that computes the map is not running, whatever the map says.
+  const SILENT = 180; // seconds
+  function drawBackground(found) {
+    const minutes = found ? Math.floor((last.now - found.seen) / 60) : 0;
+    $("background").textContent = !found
+      ? "No background process has reported yet: it computes the map and the quality of participants."
+      : last.now - found.seen > SILENT
+        ? `The background process last reported ${whole(minutes)} min ago: map, quality and chosen questions are not being updated.`
+        : "";
   }
 
   function good({ map, forecast }) {
@@ -140,6 +153,7 @@
     tiles(last);
     minutes(last);
     drawMap(last.map);
+    drawBackground(last.background);
     good(last);
     people(last);
     document.documentElement.dataset.ready = "yes";

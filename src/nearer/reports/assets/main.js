@@ -1,24 +1,5 @@
-// Start, and what concerns the whole page.
-const panel = new MapPanel();
-const pairPlot = data.d > 3 ? new PairPlot(panel) : null;
-const charts = makeCharts();
-
-function repaint() {
-  panel.paintLegend();
-  panel.measure();
-  panel.paint();
-  if (pairPlot) pairPlot.paint();
-  for (const chart of charts) chart.paint();
-}
-dark.addEventListener("change", repaint);
-window.addEventListener("beforeprint", () => {
-  document.documentElement.classList.add("print");
-  repaint();
-});
-window.addEventListener("afterprint", () => {
-  document.documentElement.classList.remove("print");
-  repaint();
-});
+// What concerns the rest of the report.
+charts.push(...makeCharts());
 
 // A cell that a spreadsheet could take for a formula gets an apostrophe.
 function csvCell(text) {

@@ -3,7 +3,7 @@ const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Liberation San
 const SMALL = FONT.replace("12px", "11px");
 const MAX_LABELS = 300;
 const MAX_REGIONS = 3000;
-const THUMB = 44;
+const THUMBS = [44, 32, 24]; // longer sides of pictures: the largest at which one in three has room
 
 class Painter {
   constructor(canvas, view) {
@@ -186,24 +186,41 @@ class Painter {
   }
 
   thumbs(visible) {
-    const { ctx, view, theme } = this, drawn = new Set(), wanted = new Set(visible);
-    for (const i of this.order) {
-      if (!wanted.has(i) || !(i in data.thumbs) || this.faded(i)) continue;
-      this.counts.pictures++;
-      const x = view.x[i] - THUMB / 2, y = view.y[i] - THUMB / 2;
-      const image = this.image(i);
-      if (!image.complete || !image.naturalWidth || this.blocked(x, y, THUMB, THUMB)) continue;
-      this.claim(x, y, THUMB, THUMB);
-      const ratio = THUMB / Math.max(image.naturalWidth, image.naturalHeight);
-      const width = image.naturalWidth * ratio, height = image.naturalHeight * ratio;
-      ctx.drawImage(image, view.x[i] - width / 2, view.y[i] - height / 2, width, height);
+    const { ctx, view, theme } = this, free = this.boxes;
+    let fitting = [];
+    for (this.thumb of THUMBS) {
+      this.boxes = new Map(Array.from(free, ([key, boxes]) => [key, boxes.slice()]));
+      fitting = this.fitThumbs();
+      if (3 * fitting.length >= view.placed.filter((i) => i in data.thumbs).length) break;
+    }
+    const shown = new Set(visible);
+    this.counts.pictures = visible.filter((i) => i in data.thumbs && !this.faded(i)).length;
+    const drawn = fitting.filter((i) => shown.has(i));
+    for (const i of drawn) {
+      const [width, height] = this.thumbSize(i), x = view.x[i] - width / 2, y = view.y[i] - height / 2;
+      ctx.drawImage(this.image(i), x, y, width, height);
       ctx.lineWidth = 2;
       ctx.strokeStyle = data.groups ? groupColour(data.groups.codes[i], theme) : theme.line;
-      ctx.strokeRect(view.x[i] - width / 2, view.y[i] - height / 2, width, height);
-      drawn.add(i);
+      ctx.strokeRect(x, y, width, height);
     }
-    this.counts.pictured = drawn.size;
-    return drawn;
+    this.counts.pictured = drawn.length;
+    return new Set(drawn);
+  }
+
+  // The objects whose pictures have room, in view or not, so that the size does not change while one moves about.
+  fitThumbs() {
+    return this.order.filter((i) => {
+      if (!(i in data.thumbs) || this.faded(i) || !this.image(i).naturalWidth) return false;
+      const [width, height] = this.thumbSize(i), x = this.view.x[i] - width / 2, y = this.view.y[i] - height / 2;
+      if (this.blocked(x, y, width, height)) return false;
+      this.claim(x, y, width, height);
+      return true;
+    });
+  }
+
+  thumbSize(i) {
+    const { naturalWidth: width, naturalHeight: height } = this.image(i), ratio = this.thumb / Math.max(width, height);
+    return [width * ratio, height * ratio];
   }
 
   image(i) {
@@ -243,11 +260,12 @@ class Painter {
     const { ctx, view } = this, text = this.labels[i], height = 15;
     if (!text.trim() || (forced && !view.isVisible(i))) return false;
     if (!this.widths.has(i)) this.widths.set(i, ctx.measureText(text).width);
-    const width = this.widths.get(i), gap = pictured.has(i) ? THUMB / 2 + 3 : this.radius() + 4, x = view.x[i], y = view.y[i];
-    let spots = [[x + gap, y - height / 2], [x - gap - width, y - height / 2], [x - width / 2, y - gap - height], [x - width / 2, y + gap]];
+    const width = this.widths.get(i), x = view.x[i], y = view.y[i];
+    const [gap, above] = pictured.has(i) ? this.thumbSize(i).map((side) => side / 2 + 3) : [this.radius() + 4, this.radius() + 4];
+    let spots = [[x + gap, y - height / 2], [x - gap - width, y - height / 2], [x - width / 2, y - above - height], [x - width / 2, y + above]];
     if (view.d === 1) {
       spots = [];
-      for (let k = 0; k < 6; k++) for (const sign of [-1, 1]) spots.push([x - width / 2, sign < 0 ? y - gap - height - 17 * k : y + gap + 17 * k]);
+      for (let k = 0; k < 6; k++) for (const sign of [-1, 1]) spots.push([x - width / 2, sign < 0 ? y - above - height - 17 * k : y + above + 17 * k]);
     }
     for (const [left, top] of spots) {
       if (left < 2 || top < 2 || left + width > view.width - 2 || top + height > view.height - 2) continue;

@@ -100,6 +100,8 @@ class MapPanel {
     canvas.addEventListener("pointerleave", () => this.pointers.size || this.point(-1));
     canvas.addEventListener("dblclick", (event) => this.zoom(2, ...place(event)));
     canvas.addEventListener("wheel", (event) => {
+      // In a notebook, the wheel scrolls past a map that nobody has clicked.
+      if (document.body.className === "framed" && document.activeElement !== canvas) return;
       event.preventDefault();
       const lines = event.deltaMode === 1 ? 20 : 1;
       this.zoom(Math.exp(clamp(-event.deltaY * lines, -240, 240) * 0.0022), ...place(event));

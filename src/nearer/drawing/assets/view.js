@@ -61,27 +61,33 @@ class View {
   }
 
   fitScale() {
-    const margin = Math.min(56, this.width / 8, this.height / 6);
+    const margin = Math.min(56, this.width / 8, this.height / 6), edge = Math.min(margin, 8);
     const factor = data.cov ? regionFactor() : 0;
-    let spanX = 0, spanY = 0;
     this.middle = [0, 0];
+    // Half the width and height that points and regions need: room for names around points, and no region cut off.
+    const points = [0, 0], regions = [0, 0];
     if (this.d === 3) {
       // The radius does not change with rotation, so neither does the scale.
-      for (const i of this.placed) spanX = Math.max(spanX, Math.hypot(this.worldX[i], this.worldY[i], this.depth[i]) + factor * this.widest(i));
-      spanX *= 2;
-      spanY = spanX;
-    } else if (this.placed.length) {
-      let x0 = Infinity, x1 = -Infinity, y0 = Infinity, y1 = -Infinity;
       for (const i of this.placed) {
-        // A region is part of the map: it must not be cut off.
-        const cov = data.cov && this.covariance(i), rx = cov ? factor * Math.sqrt(cov[0]) : 0, ry = cov ? factor * Math.sqrt(cov[2]) : 0;
-        x0 = Math.min(x0, this.worldX[i] - rx); x1 = Math.max(x1, this.worldX[i] + rx);
-        y0 = Math.min(y0, this.worldY[i] - ry); y1 = Math.max(y1, this.worldY[i] + ry);
+        const radius = Math.hypot(this.worldX[i], this.worldY[i], this.depth[i]);
+        points.fill(Math.max(points[0], radius));
+        regions.fill(Math.max(regions[0], radius + factor * this.widest(i)));
       }
-      spanX = x1 - x0; spanY = y1 - y0;
-      this.middle = [(x0 + x1) / 2, (y0 + y1) / 2];
+    } else if (this.placed.length) {
+      const places = this.placed.map((i) => {
+        const cov = data.cov && this.covariance(i);
+        return [this.worldX[i], this.worldY[i], cov ? factor * Math.sqrt(cov[0]) : 0, cov ? factor * Math.sqrt(cov[2]) : 0];
+      });
+      for (const k of [0, 1]) {
+        const low = places.reduce((least, place) => Math.min(least, place[k] - place[2 + k]), Infinity);
+        const high = places.reduce((most, place) => Math.max(most, place[k] + place[2 + k]), -Infinity);
+        this.middle[k] = (low + high) / 2;
+        regions[k] = (high - low) / 2;
+        points[k] = places.reduce((most, place) => Math.max(most, Math.abs(place[k] - this.middle[k])), 0);
+      }
     }
-    const scale = Math.min((this.width - 2 * margin) / spanX, (this.height - 2 * margin) / spanY);
+    const size = [this.width / 2, this.height / 2];
+    const scale = Math.min(...size.flatMap((half, k) => [(half - margin) / points[k], (half - edge) / regions[k]]));
     this.baseScale = Number.isFinite(scale) && scale > 0 ? scale : 1;
   }
 
