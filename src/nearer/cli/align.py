@@ -78,7 +78,7 @@ def align_command(
 
 
 def _write(say: Say, found: Alignment, out: str | None, picture: str | None) -> None:
-    from nearer.cli.output import csv_text
+    from nearer.io.text import csv_text
 
     if out is not None:
         say.write(out, csv_text(found.table()))
