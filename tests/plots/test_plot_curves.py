@@ -9,8 +9,17 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from nearer import Comparisons
+from nearer.alignment import align
 from nearer.metrics import Calibration
-from nearer.plots import plot_calibration, plot_convergence, plot_dimensions, plot_learning_curve, plot_step_sizes
+from nearer.plots import (
+    plot_alignment,
+    plot_calibration,
+    plot_convergence,
+    plot_dimensions,
+    plot_learning_curve,
+    plot_step_sizes,
+)
 
 HISTORY = {
     "epoch": [0, 1, 2, 3],
@@ -93,3 +102,13 @@ def test_learning_curve_continues_the_measured_part():
     np.testing.assert_array_equal(measured.get_xdata(), [1000, 2000, 4000])
     np.testing.assert_array_equal(extrapolated.get_xdata(), [4000, 8000])
     assert legend_texts(ax) == ["measured", "extrapolated", "noise ceiling"]
+
+
+def test_alignment_shows_every_model_by_name():
+    rng = np.random.default_rng(0)
+    answers = Comparisons.from_points(rng.normal(size=(12, 2)), 300, random_state=0)
+    found = align(answers, {"$net$": rng.normal(size=(12, 3)), "other": rng.normal(size=(12, 3))}, best_map=2)
+    ax = plot_alignment(found)
+    ax.figure.canvas.draw()
+    shown = dict(zip([tick.get_text() for tick in ax.get_yticklabels()], [bar.get_width() for bar in ax.patches]))
+    assert shown == pytest.approx({score.name: score.accuracy for score in found.scores})

@@ -183,8 +183,8 @@ def plot_alignment(found: Any, *, ax: Axes | None = None) -> Axes:
         ax.axvline(found.chance, color=GREY, linestyle="--", linewidth=1.2, label="Guessing")
     ax.barh(range(len(scores)), accuracy, xerr=bounds, color=PALETTE[0], height=0.6, ecolor="black", capsize=3)
     ax.set_yticks(range(len(scores)))
-    for tick, score in zip(ax.get_yticklabels(), scores):
-        literal(tick, shorten(score.name, 40))
+    names = [literal(tick, shorten(score.name, 40)) for tick, score in zip(ax.get_yticklabels(), scores)]
+    ax.set_yticklabels([name.get_text() for name in names])
     ax.set(xlabel="Answers predicted", xlim=(0, 1))
     ax.xaxis.set_major_formatter(PercentFormatter(1.0))
     if found.ceiling is not None or found.chance is not None:
