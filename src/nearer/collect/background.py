@@ -132,11 +132,11 @@ def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
 
 
 def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
-    """The table of `nearer.people.participants` by participant, if there are at least three; None: not known."""
+    """The table of `nearer.people.participants`, with its defaults, by participant; None: not known."""
     assert data.people is not None
     if len(data.people.names) < 3 or len(data) < _LEAST:
         return {}
-    table = participants(data, _estimator(study), n_folds=_FOLDS, n_jobs=1).table()
+    table = participants(data, n_jobs=1).table()
     table = json.loads(json.dumps(table), parse_constant=lambda _: None)  # NaN: not known
     names = table.pop("participant")
     return {str(name): {column: table[column][row] for column in table} for row, name in enumerate(names)}

@@ -42,7 +42,7 @@ class ParticipantCheck:
     agreement: float | None  # fraction of them that agree with the majority of the others; a tie counts one half
     expected: float | None  # the same for somebody who answers like the others
     p_value: float | None  # of being in the minority as often; None for fewer than 10 shared answers
-    suspicious: bool
+    suspicious: bool  # in the minority significantly more often, with at least as many guesses as other answers
 
 
 def agreement_with_others(
@@ -91,7 +91,9 @@ def agreement_with_others(
         n = np.bincount(level, weights=votes[first][mine])
         p_value[i] = sum_of_binomials_tail(n, chances, int(n_minority[i]))
     tested = n_shared >= MIN_SHARED
+    # Half of the answers are guesses where the agreement is half-way between what is expected and that of a coin.
     suspicious = tested & (p_value < SIGNIFICANCE / max(int(tested.sum()), 1))
+    suspicious &= n_agree - 0.5 * n_shared < 0.5 * (n_expected - 0.5 * n_shared)
     order = np.lexsort((np.where(tested, p_value, 2.0), ~suspicious))
     with np.errstate(invalid="ignore"):
         of_shared = [np.ma.masked_array(n / n_shared, n_shared == 0) for n in (n_agree, n_expected)]

@@ -12,9 +12,10 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.base import clone
 
-from nearer.data import Comparisons, as_generator, check_integer
+from nearer.data import Comparisons, as_generator, check_integer, renumbered
 from nearer.data.coded import Coded
 from nearer.data.splits import answer_of_rows, first_rows, fold_of_rows, responses
+from nearer.data.validate import is_whole
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.lapse_rates import SHARES, log_likelihoods, weigh_answers
@@ -27,7 +28,7 @@ from nearer.refits import quiet_map, template
 _DROP = 1.92  # half of chi-square(1) at 95 %: how far the log-likelihood may fall within the interval
 _ROUNDS = 10  # EM steps at most, of the answer law of careful people
 SIGNIFICANT = 0.05  # p-values below it are called significant, for people as for differences between them
-FEWEST = 3  # people who can be compared, each with a map of the others
+FEWEST = 3  # people: each is compared with a map of the others, so two or fewer show nothing about any one of them
 # People who stand out, at the level `SIGNIFICANCE` divided by their number; `benchmarks.people` has the error rates.
 # Inverted: by this fraction more answers are the opposite of the map than agree with it.
 # Fast: a median time below this fraction of that of most people, for at least as many people.
@@ -155,7 +156,7 @@ def participants(
     n_jobs : int, optional
         Maps that are fitted side by side; None or -1 means all cores. The result does not depend on it.
     """
-    data = as_comparisons(comparisons)
+    data = _numbered_by_name(as_comparisons(comparisons))
     people = people_of(data)
     n_people, n_folds = len(people.names), check_integer(n_folds, "n_folds", 2)
 
@@ -219,6 +220,16 @@ def _not_compared(n_people: int) -> dict[str, np.ndarray]:
     """The same columns where there are too few people."""
     names = ("agreement", "guesses", "guesses_low", "guesses_high", "p_chance", "p_decline")
     return {name: np.full(n_people, np.nan) for name in names} | {"inverted": np.zeros(n_people, dtype=bool)}
+
+
+def _numbered_by_name(data: Comparisons) -> Comparisons:
+    """The same with objects as numbered in a file: figures do not depend on the order in which they were given."""
+    seen = np.flatnonzero(data.seen)
+    if data.labels is None:
+        return renumbered(data, seen)
+    names = list(map(str, data.labels[seen].tolist()))
+    keys = np.array(list(map(int, names)) if all(map(is_whole, names)) else names)
+    return renumbered(data, seen[np.argsort(keys, kind="stable")])
 
 
 def people_of(data: Comparisons) -> Coded:

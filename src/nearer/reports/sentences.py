@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from nearer.data.messages import counted, listed
@@ -281,10 +282,9 @@ def people_sentences(people: Mapping[str, Any]) -> list[str]:
     text = [f"{counted(n_people, 'person', 'people')} gave {each} answers each."]
     agreement = sorted(value for value in people["agreement"] if _is_known(value))
     if agreement:
-        middle = agreement[len(agreement) // 2]
         text.append("Each was compared with a map made without them.")
         low, high = percent(agreement[0]), percent(agreement[-1])
-        text.append(f"They agree with it in {percent(middle)} of answers (median; {low} to {high}).")
+        text.append(f"They agree with it in {percent(median(agreement))} of answers (median; {low} to {high}).")
     elif n_people < FEWEST:
         text.append(f"To compare each with the others takes at least {FEWEST}.")
     return text + [sentence for sentence in (inverted_sentence(people), *_standing_out(people)) if sentence]
@@ -321,10 +321,10 @@ def _standing_out(people: Mapping[str, Any]) -> list[str]:
     elif not inverted and any(map(_is_known, people["p_chance"])):
         text.append("All agree with it better than somebody who only guesses.")
     if fast := _where(people, "fast", bool):
-        usual = sorted(filter(_is_known, people["seconds"]))
+        usual = median(filter(_is_known, people["seconds"]))
         some = counted(len(fast), "person was", "people were")
         shown = _people_with(people, fast, "seconds", lambda value: f"median {value:.2f} s")
-        text.append(f"{some} much faster than the others (median {usual[len(usual) // 2]:.2f} s): {shown}.")
+        text.append(f"{some} much faster than the others (median {usual:.2f} s): {shown}.")
     for name, unusual, words in (
         ("same_side", lambda value: value > _ONE_SIDED, f"chose one side in over {100 * _ONE_SIDED:g} % of answers"),
         ("catch_passed", lambda value: value < _PASSED, f"passed under {100 * _PASSED:g} % of attention checks"),

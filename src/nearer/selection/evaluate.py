@@ -22,7 +22,7 @@ from nearer.selection.bootstrap import bootstrap as resample
 from nearer.selection.dimension import DimensionSelection, cross_validate_dimensions
 from nearer.selection.learning_curve import LearningCurve
 from nearer.selection.learning_curve import learning_curve as measure_learning_curve
-from nearer.selection.thresholds import FEWEST_PEOPLE, FOLDS, LEVEL, ROUGH, default_folds
+from nearer.selection.thresholds import FOLDS, LEVEL, ROUGH, can_compare_people, default_folds
 from nearer.warning_types import InputWarning
 
 # Figures in summary.json: of the cross-validation, with the field of `Evaluation` that holds each, and of `check`.
@@ -225,13 +225,18 @@ def evaluate(
             details = f"{bootstrap} resamples by {by}"
             found["bootstrap"] = attempt("bootstrap", details, resample, model, answers, n_resamples=bootstrap, by=by)
         if people is None:
-            people = bool(usual) and answers.people is not None and len(answers.people.names) >= FEWEST_PEOPLE
+            people = can_compare_people(answers)
         if people:
             details = "each against a map of the others"
-            found["people"] = attempt("participants", details, participants, answers, model, n_folds=FOLDS)
+            found["people"] = attempt("participants", details, _people, answers)
     except KeyboardInterrupt as stopped:
         raise Interrupted(Evaluation(**found)) from stopped
     return Evaluation(**found)
+
+
+def _people(answers: Comparisons, *, random_state: Any, n_jobs: int | None) -> ParticipantTable:
+    """With the defaults of `participants`, whatever the map, so that a person has the same figures everywhere."""
+    return participants(answers, n_jobs=n_jobs)
 
 
 def _held_out(found: DimensionSelection, n_components: int) -> dict[str, Any]:

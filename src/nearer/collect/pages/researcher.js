@@ -107,7 +107,7 @@
     ["seconds", "median s", (p) => (p.quality && p.quality.seconds !== null ? p.quality.seconds.toFixed(1) : ""), (p) => (p.quality ? p.quality.seconds : 1e9)],
     ["first", "first option", (p) => percent(p.quality && p.quality.first), (p) => (p.quality ? p.quality.first : 2)],
     ["agreement", "agrees with others", (p) => percent(p.quality && p.quality.agreement), (p) => (p.quality ? p.quality.agreement : 2)],
-    ["guesses", "guesses", (p) => (p.quality && p.quality.guesses !== null ? `${(100 * p.quality.guesses).toFixed(0)} % (${(100 * p.quality.guesses_low).toFixed(0)}–${(100 * p.quality.guesses_high).toFixed(0)})` : ""), (p) => (p.quality ? -p.quality.guesses : 2)],
+    ["guesses", "guesses", (p) => (p.quality && p.quality.inverted ? "inverted" : p.quality && p.quality.guesses !== null ? `${(100 * p.quality.guesses).toFixed(0)} % (${(100 * p.quality.guesses_low).toFixed(0)}–${(100 * p.quality.guesses_high).toFixed(0)})` : ""), (p) => (p.quality ? (p.quality.inverted ? -2 : -p.quality.guesses) : 2)],
     ["seen", "last answer", (p) => new Date(1000 * p.seen).toLocaleString(), (p) => -p.seen],
   ];
   const SHOWN = 500;
@@ -126,7 +126,7 @@
     });
     const line = (person) => element("tr", {}, ...COLUMNS.map(([key, , text]) => {
       const missed = key === "catch" && person.catch_right < person.catch_asked;
-      const guessing = key === "guesses" && person.quality && person.quality.guesses_low > 0.5;
+      const guessing = key === "guesses" && person.quality && (person.quality.inverted || person.quality.guesses_low > 0.5);
       return element("td", missed || guessing ? { class: "bad" } : {}, text(person));
     }));
     $("people").replaceChildren(...order.slice(0, SHOWN).map(line));
