@@ -14,7 +14,14 @@ from nearer.data import Comparisons, check_integer, constructors, splits
 from nearer.data.coded import distinct
 from nearer.data.messages import FileFormatError, counted, listed
 from nearer.data.splits import answer_of_rows, first_rows, question_of_rows, responses, shares_of_answers
-from nearer.metrics.agreement import MIN_SHARED, SIGNIFICANCE, ParticipantCheck, agreement_with_others, noise_ceiling
+from nearer.metrics.agreement import (
+    MIN_SHARED,
+    SIGNIFICANCE,
+    ParticipantCheck,
+    agreement_with_others,
+    ceiling_is_rough,
+    noise_ceiling,
+)
 from nearer.notebook import html_table
 from nearer.tables.decode import decode
 from nearer.tables.layout import Layout
@@ -75,6 +82,12 @@ class CheckResult:
     def ok(self) -> bool:
         """Whether no problem was found."""
         return not self.problems
+
+    @property
+    def ceiling_is_rough(self) -> bool:
+        """Whether the noise ceiling is not known, or too uncertain to be given."""
+        low, high = self.noise_ceiling_low, self.noise_ceiling
+        return low is None or high is None or ceiling_is_rough(low, high, self.n_repeated_questions)
 
     @property
     def problems(self) -> list[str]:
@@ -145,12 +158,7 @@ class CheckResult:
             what = "question" if self.answers_are_rows else "comparison"
             shown = (f"({listed(c.row)}) {c.votes_for:g} to {c.votes_against:g}" for c in self.contradictions)
             facts["both ways"] = f"{counted(len(self.contradictions), what)}: {listed(shown, 3)}"
-        ceiling, low = _percent(self.noise_ceiling), _percent(self.noise_ceiling_low)
-        facts["noise ceiling"] = (
-            f"at most {ceiling} of the answers to the repeated questions can be satisfied; for new answers the "
-            f"best accuracy is on average between {low} and {ceiling} ({self.n_repeated_answers:,.0f} answers)"
-            if self.n_repeated_questions else "unknown, no question was answered more than once"
-        )  # fmt: skip
+        facts["noise ceiling"] = self._ceiling()
         seen = self.n_objects - len(self.unseen)
         groups = counted(len(self.components), "connected group")
         facts["objects"] = f"{seen:,} compared, {len(self.unseen):,} not; {groups}"
@@ -165,6 +173,19 @@ class CheckResult:
                 f"accuracy is measured on the other {self.n_answers - self.n_adaptive:,.0f}"
             )
         return facts
+
+    def _ceiling(self) -> str:
+        if self.noise_ceiling is None or self.noise_ceiling_low is None:
+            return "unknown, no question was answered more than once"
+        if self.noise_ceiling <= 0.5:
+            return "unknown, the answers to repeated questions are evenly divided"
+        if self.ceiling_is_rough:
+            return f"unknown, {counted(self.n_repeated_questions, 'repeated question')}: too few to estimate it"
+        ceiling, low = _percent(self.noise_ceiling), _percent(self.noise_ceiling_low)
+        return (
+            f"at most {ceiling} of the answers to the repeated questions can be satisfied; for new answers the "
+            f"best accuracy is on average between {low} and {ceiling} ({self.n_repeated_answers:,.0f} answers)"
+        )
 
     def __str__(self) -> str:
         lines = [f"  {name}: {text}" for name, text in list(self.facts().items())[1:]]

@@ -113,7 +113,8 @@ def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
     known = evaluate(model, data, cv=_FOLDS if n_random >= _LEAST else 0, people=False)
     if known.held_out is not None:
         found |= {"accuracy": known.held_out, "accuracy_se": known.standard_error, "n_held_out": n_random}
-    found |= {"ceiling": known.ceiling, "ceiling_low": known.ceiling_low}
+    if not known.ceiling_is_rough:
+        found |= {"ceiling": known.ceiling, "ceiling_low": known.ceiling_low}
     return found | {"n_repeated": known.ceiling_questions}
 
 

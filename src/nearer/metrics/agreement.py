@@ -9,10 +9,13 @@ import numpy as np
 
 from nearer.data import Comparisons, splits
 from nearer.data.splits import first_rows
+from nearer.metrics.comparison import wilson_interval
 
 # Fewest shared answers for a p-value, and the significance level, which is divided by the number of participants.
 MIN_SHARED = 10
 SIGNIFICANCE = 0.01
+# A noise ceiling whose lower estimate is more uncertain than this is from too few repeated questions.
+_ROUGH = 0.1
 # With a larger variance, a sum of binomials is treated as normal.
 _LARGE = 1000.0
 
@@ -30,6 +33,15 @@ def noise_ceiling(counts: np.ndarray) -> tuple[float | None, float | None]:
     # An answer of the minority always meets a majority against it; so does every answer to an evenly divided question.
     agreeing = np.where(more - 1 > less, more, np.where(more - 1 == less, more / 2, 0.0))
     return float(more.sum() / total), float(agreeing.sum() / total)
+
+
+def ceiling_is_rough(low: float, high: float, n_questions: int, level: float = 0.95) -> bool:
+    """Whether estimates of the noise ceiling are too uncertain to be given, or no better than guessing.
+
+    Their interval is Wilson's, each of the `n_questions` repeated questions counting once.
+    """
+    bounds = wilson_interval(low, n_questions, level)
+    return high <= 0.5 or float(np.abs(bounds - np.float64(low)).max()) > _ROUGH
 
 
 @dataclass(frozen=True)

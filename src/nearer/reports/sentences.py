@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nearer.data.messages import counted, listed
 from nearer.people.participants import FEWEST, SIGNIFICANT
+from nearer.selection.dimension import flat_from
 from nearer.selection.thresholds import CLEAR, WORTHWHILE
 
 if TYPE_CHECKING:
@@ -105,6 +106,8 @@ def _gap(gap: float, preferred: str | None) -> str:
 def _agreement(found: Evaluation) -> str:
     if found.ceiling is None:
         return "No repeated questions were measured, so how far people agree with each other is unknown."
+    if found.ceiling <= 0.5:
+        return "Answers to repeated questions are evenly divided, so how far people agree with each other is unknown."
     if found.ceiling_is_rough and found.ceiling_questions is not None:
         questions = counted(found.ceiling_questions, "question was", "questions were")
         return f"Only {questions} repeated, too few to estimate how far people agree with each other."
@@ -116,13 +119,18 @@ def _agreement(found: Evaluation) -> str:
 
 def _room(found: Evaluation, preferred: str | None) -> str:
     least, bound, most = found.ceiling_least, found.ceiling_bound, found.held_out_high
+    if preferred == "another" and not _is_stuck(found):
+        return "A map with another number of dimensions predicts new answers better, see below."
     if least is None or bound is None or most is None or found.ceiling_is_rough or _is_stuck(found):
         return ""
-    below = least - (found.held_out or 0)
-    if below <= 0 and _is_guessing(found):
-        return "People agree with each other so little that no map can do better."
+    held_out = found.held_out or 0
+    below, above = least - held_out, (found.ceiling or 0) - held_out
     if below <= 0:
-        # Where a better map is known, this one is good, but not the best.
+        if above > CLEAR:
+            return f"Whether a better map is possible is not known: it may satisfy up to {points(above)} more, or none."
+        if _is_guessing(found):
+            return "People agree with each other so little that no map can do better."
+        # Where fewer dimensions do as well, this is not the map to praise.
         return "So this map is about as good as the answers allow." if preferred in (None, "this") else ""
     if most >= bound:
         return f"This map is {points(below)} short of that, which chance may explain."
@@ -147,8 +155,7 @@ def ceiling_text(found: Evaluation) -> str:
 
 def ceiling_source(found: Evaluation) -> str:
     """What the noise ceiling was estimated from."""
-    questions = counted(found.ceiling_questions or 0, "repeated question")
-    return f"noise ceiling, from {questions}" + (": too few to rely on" if found.ceiling_is_rough else "")
+    return f"noise ceiling, from {counted(found.ceiling_questions or 0, 'repeated question')}"
 
 
 def scores_line(found: Evaluation) -> str:
@@ -158,9 +165,8 @@ def scores_line(found: Evaluation) -> str:
         parts.append(f"{percent(found.training)} of the answers satisfied")
     if found.fold_accuracy:
         parts.append(cross_validation_text(found))
-    if found.ceiling is not None:
-        rough = f" (from {counted(found.ceiling_questions or 0, 'repeated question')} only)"
-        parts.append(f"noise ceiling {percent(found.ceiling)}{rough if found.ceiling_is_rough else ''}")
+    if found.ceiling is not None and not found.ceiling_is_rough:
+        parts.append(f"noise ceiling {percent(found.ceiling)}")
     return "; ".join(parts)
 
 
@@ -358,16 +364,27 @@ def dimensions_sentence(chosen: int | None, shown: int, accuracy: Mapping[int, f
         return f"{text} The computation was interrupted: some maps are missing, and no dimension is chosen."
     marked = f"{text} The ring marks {counted(chosen, 'dimension')}, the fewest that no larger number beats"
     marked += "; this map has as many." if chosen == shown else f"; this map has {shown}."
-    return " ".join(filter(None, (marked, _choice(chosen, accuracy))))
+    return " ".join(filter(None, (marked, _largest(chosen, accuracy), _choice(chosen, accuracy))))
+
+
+def _largest(chosen: int, accuracy: Mapping[int, float]) -> str:
+    """What larger dimensions may do, if none was tried; "" otherwise."""
+    if len(accuracy) < 2 or chosen < max(accuracy):
+        return ""
+    if (flat := flat_from(accuracy, chosen)) < chosen:
+        return f"It is the largest that was tried, but from {flat} on more gain less than {points(WORTHWHILE)}."
+    return "It is the largest that was tried: larger ones may do better still."
 
 
 def _choice(chosen: int, accuracy: Mapping[int, float]) -> str:
     """Why a chart of accuracies does not show by itself that a dimension was chosen; "" if it does."""
-    others = {d: value for d, value in accuracy.items() if d != chosen}
-    if others and chosen > max(others):
-        return "It is the largest that was tried: larger ones may do better still."
-    if any(value >= accuracy[chosen] if d < chosen else value > accuracy[chosen] for d, value in others.items()):
+    shown = {d: round(value, 3) for d, value in accuracy.items()}
+    if any(
+        value >= shown[chosen] if d < chosen else value > shown[chosen] for d, value in shown.items() if d != chosen
+    ):
         return "Dimensions are compared by maps of the softplus loss, made for that purpose, not by those in the chart."
+    if any(value == shown[chosen] for d, value in shown.items() if d > chosen):
+        return "Where more dimensions predict equally well, the smallest number is chosen."
     return ""
 
 
@@ -380,7 +397,7 @@ def dimension_lines(found: DimensionSelection) -> str:
         mark = "   <- chosen" if d == found.chosen else "" if folds == of else f"   ({folds} of {of} folds)"
         known = "unknown" if not folds else percent(mean) + (f" ± {100 * error:.1f}" if folds > 1 else "")
         lines.append(f"{d:>10}   {known}{mark}")
-    if found.chosen not in (None, int(found.dims[-1])):  # for the largest, the verdict has the reason
+    if found.chosen is not None:
         lines += filter(None, [_choice(found.chosen, dict(zip(found.dims.tolist(), found.accuracy.tolist())))])
     return "\n".join([*lines, found.verdict])
 

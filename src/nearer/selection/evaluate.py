@@ -14,6 +14,7 @@ from nearer.data import Comparisons, check_bool
 from nearer.data.messages import counted
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
+from nearer.metrics.agreement import ceiling_is_rough
 from nearer.metrics.comparison import filled
 from nearer.people import ParticipantTable, participants
 from nearer.refits import Interrupted
@@ -22,7 +23,7 @@ from nearer.selection.bootstrap import bootstrap as resample
 from nearer.selection.dimension import DimensionSelection, cross_validate_dimensions
 from nearer.selection.learning_curve import LearningCurve
 from nearer.selection.learning_curve import learning_curve as measure_learning_curve
-from nearer.selection.thresholds import FOLDS, LEVEL, ROUGH, can_compare_people, default_folds
+from nearer.selection.thresholds import FOLDS, LEVEL, can_compare_people, default_folds
 from nearer.warning_types import InputWarning
 
 # Figures in summary.json: of the cross-validation, with the field of `Evaluation` that holds each, and of `check`.
@@ -83,9 +84,11 @@ class Evaluation:
 
     @property
     def ceiling_is_rough(self) -> bool:
-        """Whether too few questions were repeated for the ceiling to be relied on."""
-        least, bound = self.ceiling_least, self.ceiling_bound
-        return least is not None and bound is not None and least - bound > ROUGH
+        """Whether the ceiling is too uncertain to be given, see `nearer.metrics.agreement.ceiling_is_rough`."""
+        least, high, n_questions = self.ceiling_least, self.ceiling, self.ceiling_questions
+        if least is None or high is None:
+            return False
+        return high <= 0.5 if n_questions is None else ceiling_is_rough(least, high, n_questions, self.level)
 
     def summary(self) -> dict[str, Any]:
         """All results as plain values, as in summary.json; `figures_of` reads individual figures back."""

@@ -10,7 +10,6 @@ from nearer.people.participants import FEWEST
 FOLDS = 5  # of a cross-validation: maps of 80 % of the answers are close to those of all
 FEWEST_ANSWERS = 50  # fewer make a held-out accuracy uncertain by more than 10 points
 MOST_COMPARISONS = 200_000  # beyond, five further fits take longer than a user would wait without asking for them
-ROUGH = 0.1  # a noise ceiling whose lower bound is this far below is from too few repeated questions
 CLEAR = 0.05  # difference in accuracy beyond which training and held-out answers are clearly different
 WORTHWHILE = 0.01  # gain in accuracy for which another dimension is preferred
 LEVEL = 0.95  # of the interval for the held-out accuracy

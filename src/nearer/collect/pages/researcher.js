@@ -84,10 +84,9 @@
       sentences.push(`The map predicts ${percent(map.accuracy)} (± ${(196 * map.accuracy_se).toFixed(1)}) of ${whole(map.n_held_out)} held-out answers to random questions.`);
     }
     if (map && map.ceiling !== null) {
-      const low = map.ceiling_low === null ? "" : ` (no lower than about ${percent(map.ceiling_low)})`;
-      sentences.push(`Noise ceiling: no map can predict more than about ${percent(map.ceiling)}${low}, given how well people agree on the ${whole(map.n_repeated)} questions answered more than once.`);
+      sentences.push(`The best possible accuracy lies between about ${percent(map.ceiling_low)} and ${percent(map.ceiling)}, by the answers to ${whole(map.n_repeated)} questions answered more than once.`);
     } else if (map) {
-      sentences.push("The noise ceiling is unknown: no question was answered more than once.");
+      sentences.push("The best possible accuracy is unknown: too few questions were answered more than once.");
     }
     if (forecast) {
       const range = `${percent(forecast.low)} to ${percent(forecast.high)}`;
