@@ -170,7 +170,7 @@ def inverted(quick: bool = False, studies: int | None = None) -> Rows:
     for made, size, share in dict.fromkeys(cases[:4] if quick else cases):
         alarms, found, fast, too_fast = [], [], [], []
         kinds = (*SEEN, *ASIDE)
-        for seed in range(studies or (7 if quick else 70)):
+        for seed in range(studies or (7 if quick else 28)):
             rng = _rng(9, seed, _CLEAN.index(made), *size, round(100 * share))
             behaviour = _people(size[0], share, ("inverted",))
             if made == "three of ten guess":
