@@ -29,10 +29,12 @@ _DROP = 1.92  # half of chi-square(1) at 95 %: how far the log-likelihood may fa
 _ROUNDS = 10  # EM steps at most, of the answer law of careful people
 SIGNIFICANT = 0.05  # p-values below it are called significant, for people as for differences between them
 FEWEST = 3  # people: each is compared with a map of the others, so two or fewer show nothing about any one of them
-# People who stand out, at the level `SIGNIFICANCE` divided by their number; `benchmarks.people` has the error rates.
-# Inverted: by this fraction more answers are the opposite of the map than agree with it.
-# Fast: a median time below this fraction of that of most people, for at least as many people.
-_MORE_OPPOSITE, _FASTER, _FEWEST_TIMES = 0.2, 0.5, 10
+# People who stand out; `benchmarks.people` has the error rates. Inverted: opposite to the map significantly more often
+# than guesses, at the level `SIGNIFICANCE` divided by the number of people, and by this fraction of answers.
+_MORE_OPPOSITE = 0.2
+# Fast: a median time below this fraction of that of most people, and as many (scaled median absolute) deviations below
+# it on a logarithmic scale; found among at least as many people.
+_FASTER, _DEVIATIONS, _FEWEST_TIMES = 0.5, 4.0, 10
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -350,15 +352,14 @@ def _details(data: Comparisons, entry: np.ndarray, own: np.ndarray, rank: np.nda
 
 
 def _is_fast(seconds: np.ndarray) -> np.ndarray:
-    """Whose median time is an outlier below those of the others: by its logarithm, in median absolute deviations."""
+    """Whose median time is an outlier below those of the others."""
     known = np.isfinite(seconds)
     if known.sum() < _FEWEST_TIMES:
         return np.zeros(len(seconds), dtype=bool)
     logs = np.log(np.maximum(np.where(known, seconds, 1.0), 1e-3))
     below = np.median(logs[known]) - logs
     deviation = np.median(np.abs(below[known])) / norm.ppf(0.75)
-    sure = norm.isf(SIGNIFICANCE / known.sum())
-    return known & (below > sure * deviation) & (below > -np.log(_FASTER))
+    return known & (below > _DEVIATIONS * deviation) & (below > -np.log(_FASTER))
 
 
 def _longest_streak(sides: np.ndarray) -> int:
