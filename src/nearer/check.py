@@ -153,11 +153,13 @@ class CheckResult:
             facts["answers"] = f"{self.n_answers:,.0f} ({how})"
         if self.n_attention_checks:
             facts["attention checks"] = f"{self.n_attention_checks:,}, of which {self.n_attention_failed:,} failed"
-        facts["questions"] = f"{self.n_questions:,}, of which {self.n_repeated_questions:,} answered more than once"
+        facts["questions"] = (
+            f"{self.n_questions:,}, of which {self.n_repeated_questions:,} answered more than once, "
+            f"{len(self.contradictions):,} both ways"
+        )
         if self.contradictions:
-            what = "question" if self.answers_are_rows else "comparison"
-            shown = (f"({listed(c.row)}) {c.votes_for:g} to {c.votes_against:g}" for c in self.contradictions)
-            facts["both ways"] = f"{counted(len(self.contradictions), what)}: {listed(shown, 3)}"
+            shown = (f"({listed(c.row)}) {c.votes_for:g} to {c.votes_against:g}" for c in self.contradictions[:3])
+            facts["most divided"] = listed(shown)
         facts["noise ceiling"] = self._ceiling()
         seen = self.n_objects - len(self.unseen)
         groups = counted(len(self.components), "connected group")

@@ -50,7 +50,7 @@ def test_the_map_of_answers_without_noise(serve, kind):
     export = Export(served.store, served.study.questions)
     rows = zip(*export.rows())
     table = {name: list(cells) for name, cells in zip(export.columns, rows) if name != "answered_at"}
-    again = participants(read_comparisons(table)).table()
+    again = participants(read_comparisons(table).comparisons).table()
     names = again["participant"]
     for column in ("agreement", "guesses", "p_chance", "repeats", "inverted"):
         assert [people[name][column] for name in names] == again[column]
