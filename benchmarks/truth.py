@@ -325,7 +325,7 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"<participants> people gave (?:<fewest> to )?<most> answers each\.", None),
     (r"they agree with it in <agreement_median> % of answers \(median|"
      r"<agreement_lowest> % to <agreement_highest> %\)\.", None),
-    (rf"<guessing> (?:people|person) cannot be distinguished from somebody who only guesses: (.*)\.",
+    (r"<guessing> (?:people|person) cannot be distinguished from somebody who only guesses: (.*)\.",
      lambda truth, listed: _standing_out(truth, "agreement", listed)),
     (r"<fast> (?:person was|people were) much faster than the others \(median <usual_seconds> s\): (.*)\.",
      lambda truth, listed: _standing_out(truth, "seconds", listed)),
