@@ -40,8 +40,8 @@ def ceiling_is_rough(low: float, high: float, n_questions: int, level: float = 0
 
     Their interval is Wilson's, each of the `n_questions` repeated questions counting once.
     """
-    bounds = wilson_interval(low, n_questions, level)
-    return high <= 0.5 or float(np.abs(bounds - np.float64(low)).max()) > _ROUGH
+    bounds = np.array(wilson_interval(low, n_questions, level))
+    return high <= 0.5 or float(np.abs(bounds - low).max()) > _ROUGH
 
 
 @dataclass(frozen=True)
