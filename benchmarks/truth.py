@@ -310,6 +310,7 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (rf"people are not fully consistent: going by repeated questions, the best possible map satisfies {CEILING}\.",
      None),
     (r"so this map is about as good as the answers allow\.", _as_good_as_allowed),
+    (r"whether a better map is possible is not known: it may satisfy up to <room_above> points? more, or none\.", None),
     (r"(?:so this map leaves|this map is) <room> points? (?:to be explained|short of that, which .*)\.", None),
     (r"<objects> objects\.|object \| x1 \| x2", None),
     (r"(\S+) \| (-?[\d.]+) \| (-?[\d.]+)", lambda truth, name, *cells: list(zip(cells, truth.embedding[name]))),

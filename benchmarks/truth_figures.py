@@ -259,6 +259,7 @@ class Truth:
             if d == self.d:
                 self.figure |= {"held_out": [mean, mine], "unplaced": self.votes.sum() - placed}
         self.figure["gap"] = self.figure["training"] - mean
+        self.figure["room_above"] = self.figure.get("ceiling", 0) - mean
         self.figure["room"] = self.figure.get("ceiling_low", 0) - mean
 
     def _people(self) -> dict[str, dict[str, Any]]:
