@@ -14,6 +14,7 @@ import json
 import os
 import time
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -114,12 +115,80 @@ def find(quick: bool = False, studies: int | None = None) -> Rows:
                 data = study(kind, points_of(kind, 40, 2, rng), 100, 50, rng, behaviour=behaviour)
                 table = participants(data, random_state=seed)
                 bad = behaviour[table.participant.astype(int)] != "careful"
-                found["share of guesses"].append(roc_auc_score(bad, table.guesses))
+                found["share of guesses"].append(roc_auc_score(bad, np.where(table.inverted, 1.0, table.guesses)))
                 found["plain agreement"].append(roc_auc_score(bad, -table.agreement))
                 found["decline"].append(roc_auc_score(bad, -table.p_decline))
             rows.append({"kind": kind, "which": _aside(kind), "careless": careless, "studies": len(found["decline"])}
                         | {name: float(np.mean(values)) for name, values in found.items()}
                         | {"worst study": float(np.min(found["share of guesses"]))})  # fmt: skip
+    return rows
+
+
+def _odd_one_out(
+    kind: str, points: np.ndarray, n_people: int, n_answers: int, rng: np.random.Generator, *, behaviour: np.ndarray
+) -> Comparisons:
+    """The same as `study` with sets of three, of which the inverted name one of the most similar pair."""
+    who = np.repeat(np.arange(n_people), n_answers)
+    sets = np.argsort(rng.random((len(who), len(points))), axis=1)[:, :3]
+    apart = [np.linalg.norm(points[sets[:, a]] - points[sets[:, b]], axis=1) for a, b in ((1, 2), (0, 2), (0, 1))]
+    noisy = np.log(np.stack(apart, axis=1) + 1e-9) + 0.3 * rng.gumbel(size=(len(who), 3))
+    does = behaviour[who]
+    odd = np.where(does == "inverted", noisy.argmax(axis=1), noisy.argmin(axis=1))
+    odd = np.where(does == "random", rng.integers(3, size=len(who)), odd)
+    return Comparisons.from_odd_one_out(sets, sets[np.arange(len(who)), odd], participants=who)
+
+
+# Clean studies (people, answers each, objects), and in how many ways they are made.
+_SIZES = ((5, 200, 15), (12, 50, 12), (20, 20, 30), (20, 300, 30), (100, 50, 40))
+_CLEAN = ("triplets", "odd one out", "three of ten guess", "two maps")
+
+
+def _standing_out(made: str, kind: str, size: tuple[int, int, int], behaviour: np.ndarray, rng: Any) -> Comparisons:
+    """A study with response times that differ between people by 40 %; the last of them is eight times as fast."""
+    n_people, n_answers, n_objects = size
+    points = points_of(kind, n_objects, 2, rng)
+    if made == "odd one out":
+        data = _odd_one_out(kind, points, n_people, n_answers, rng, behaviour=behaviour)
+    else:
+        data = study(kind, points, n_people, n_answers, rng, behaviour=behaviour)
+    if made == "two maps":
+        other = study(kind, points_of(kind, n_objects, 2, rng), n_people, n_answers, rng)
+        half = data.people.codes < n_people // 2
+        data = Comparisons.concat([data[half], other[~half]])
+    person = data.answers.participant.codes
+    usual = np.exp(0.4 * rng.normal(size=n_people)) * np.where(np.arange(n_people) == n_people - 1, 1 / 8, 1.0)
+    seconds = usual[person] * rng.lognormal(0.5, 0.5, len(person))
+    return data.replaced(answers=replace(data.answers, seconds=seconds))
+
+
+def inverted(quick: bool = False, studies: int | None = None) -> Rows:
+    """Studies in which nobody, one person or a tenth invert the task: who is reported, and who is reported as fast."""
+    cases = [(made, size, 0.0) for made in _CLEAN for size in _SIZES]
+    cases += [("triplets", size, share) for size in _SIZES for share in (1 / size[0], 0.1, 0.3) if share >= 1 / size[0]]
+    cases += [("odd one out", (20, 20, 30), 0.1), ("odd one out", (100, 50, 40), 0.1)]
+    rows = []
+    for made, size, share in dict.fromkeys(cases[:4] if quick else cases):
+        alarms, found, fast, too_fast = [], [], [], []
+        kinds = (*SEEN, *ASIDE)
+        for seed in range(studies or (7 if quick else 28)):
+            rng = _rng(9, seed, _CLEAN.index(made), *size, round(100 * share))
+            behaviour = _people(size[0], share, ("inverted",))
+            if made == "three of ten guess":
+                behaviour = _people(size[0], 0.3, ("random",))
+            data = _standing_out(made, kinds[seed % len(kinds)], size, behaviour, rng)
+            table = participants(data, random_state=seed)
+            person = table.participant.astype(int)
+            turned = behaviour[person] == "inverted"
+            alarms.append(bool((table.inverted & ~turned).any()))
+            found += table.inverted[turned].tolist()
+            fast += table.fast[person == size[0] - 1].tolist()
+            too_fast.append(bool(table.fast[person != size[0] - 1].any()))
+        rows.append({
+            "studies of": made, "people": size[0], "answers each": size[1], "objects": size[2],
+            "inverted": round(share * size[0]), "studies": len(alarms), "false alarms": sum(alarms),
+            "found": float(np.mean(found)) if found else None,
+            "fast ones found": float(np.mean(fast)), "others called fast": sum(too_fast),
+        })  # fmt: skip
     return rows
 
 
@@ -416,6 +485,26 @@ def _rare_summary(rows: Rows) -> Rows:
     return found
 
 
+def _inverted_summary(rows: Rows) -> Rows:
+    cases = dict.fromkeys((row["studies of"], row["inverted"] > 0) for row in rows)
+    found = []
+    for made, has_inverted in cases:
+        own = [row for row in rows if (row["studies of"], row["inverted"] > 0) == (made, has_inverted)]
+        for answers in dict.fromkeys(row["answers each"] for row in own) if has_inverted else [None]:
+            some = [row for row in own if answers in (None, row["answers each"])]
+            power = [row["found"] for row in some if row["found"] is not None]
+            found.append({
+                "studies of": made, "answers each": answers or "20 to 300",
+                "inverted": "0" if not has_inverted else "1 to 30 %", "studies": sum(row["studies"] for row in some),
+                "with a false alarm": sum(row["false alarms"] for row in some),
+                "inverted found": _percent(float(np.mean(power))) if power else "",
+                "least of a size": _percent(min(power)) if power else "",
+                "fast found": _percent(_mean(some, "fast ones found")),
+                "with others called fast": sum(row["others called fast"] for row in some),
+            })  # fmt: skip
+    return found
+
+
 def _individual_summary(rows: Rows) -> Rows:
     cases = dict.fromkeys((row["people"], row["dimensions"], row["answers each"], row["which"]) for row in rows)
     names = ("people", "dimensions", "answers each", "which")
@@ -447,7 +536,7 @@ def _speed_summary(rows: Rows) -> Rows:
 
 SUMMARIES = {
     "find": _find_summary, "guesses": _guesses_summary, "folds": _folds_summary, "reliability": _reliability_summary,
-    "rare": _rare_summary,
+    "rare": _rare_summary, "inverted": _inverted_summary,
     "individual": _individual_summary, "level": _level_summary, "speed": _speed_summary,
 }  # fmt: skip
 
@@ -460,7 +549,7 @@ def write_page() -> None:
     page.write_text(fill(page.read_text(), blocks(records)))
 
 
-PARTS = {part.__name__: part for part in (find, guesses, folds, reliability, rare, individual, level, speed)}
+PARTS = {part.__name__: part for part in (find, inverted, guesses, folds, reliability, rare, individual, level, speed)}
 
 
 def main() -> None:

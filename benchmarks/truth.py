@@ -164,21 +164,18 @@ def _as_good_as_allowed(truth: Truth) -> Checks:
     return wide + _beaten(truth, "this")
 
 
-def _contradictions(truth: Truth, unit: str, listed: str) -> Checks:
-    rows = re.findall(r"\(([^)]*)\) (\d+) to (\d+)", listed)
-    checks: Checks = [("", "people contradict each other, which asks for nothing: no problem")]
-    total = truth.figure["both_ways" if unit == "questions" else "both_ways_comparisons"]
-    checks.append((re.findall(NUMBER, listed)[-1], total - len(rows)))
-    for row, up, down in rows:
+def _divided(truth: Truth, listed: str) -> Checks:
+    checks: Checks = []
+    for row, up, down in re.findall(r"\(([^)]*)\) (\d+) to (\d+)", listed):
         anchor, near, far = row.split(", ")
         checks += [(up, truth.statements[anchor, near, far]), (down, truth.statements[anchor, far, near])]
     return checks
 
 
 def _disagreeing(truth: Truth, count: str, listed: str) -> Checks:
-    form = rf"(\S+) \(agrees ({NUMBER}) %, expected ({NUMBER}) %, ({NUMBER}) answers\)"
+    form = rf"(\S+) \(({NUMBER}) % of ({NUMBER}) shared answers, expected ({NUMBER}) %\)"
     checks: Checks = [(count, len(re.findall(form, listed)))]
-    for person, agrees, expected, shared in re.findall(form, listed):
+    for person, agrees, shared, expected in re.findall(form, listed):
         n = right = hoped = 0.0
         for answer in (one for one in truth.answers if one.person == person):
             response, others = answer.said[0][1], truth.responses[answer.question] - truth.own[person, answer.question]
@@ -189,6 +186,22 @@ def _disagreeing(truth: Truth, count: str, listed: str) -> Checks:
                 hoped += sum(k * truth.sides(one, every) for one, k in every.items()) / sum(every.values())
         checks += [(agrees, 100 * right / n), (expected, 100 * hoped / n), (shared, n)]
     return checks
+
+
+def _inverted(truth: Truth, listed: str) -> Checks:
+    form = rf"(\S+) \(agrees in ({NUMBER}) %(?:, the opposite in ({NUMBER}) %)?, of ({NUMBER}) answers\)"
+    found = re.findall(form, listed)
+    checks: Checks = [(", ".join(sorted(name for name, *_ in found)), ", ".join(sorted(truth.inverted)))]
+    for name, agrees, opposite, n_answers in found:
+        own = truth.people[name]
+        checks += [(agrees, own["agreement"]), (n_answers, own["answers"])]
+        checks += [(opposite, own["opposite"])] if opposite else []
+    return checks
+
+
+def _standing_out(truth: Truth, column: str, listed: str) -> Checks:
+    found = re.findall(rf"(\S+) \((?:agrees in |median )?({NUMBER}) (?:%|s)\)", listed)
+    return [(figure, truth.people[name][column]) for name, figure in found]
 
 
 def _few(truth: Truth, listed: str) -> Checks:
@@ -210,6 +223,13 @@ def _dimension(truth: Truth, d: str, *printed: str) -> Checks:
 
 def _chosen(truth: Truth, d: str, *printed: str) -> Checks:
     return _dimension(truth, d, *printed) + _beaten(truth, d)
+
+
+def _flat(truth: Truth, start: str) -> Checks:
+    """Whether the accuracy of the largest dimension is less than a point above that of `start`, and of no smaller."""
+    (best_of_all, *_), _ = truth.tried[max(truth.tried)]
+    close = [d for d, (figures, _) in truth.tried.items() if best_of_all - figures[0] < 1]
+    return [(start, min(close))]
 
 
 def _needed(truth: Truth, n: str, objects: str, d: str, needed: str) -> Checks:
@@ -247,11 +267,10 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"objects: <objects> compared, <unseen> not|<groups> connected groups?|participants: <participants>", None),
     (r"too few questions for <dimensions> dimensions: <few> objects", None),
     (r"<problems> problems? found", None),
-    (r"<both_ways> (questions) are answered both ways: (.*) more\.", _contradictions),
-    (r"<both_ways_comparisons> (comparisons) are answered both ways: (.*) more\.", _contradictions),
-    (rf"({NUMBER}) participants? disagrees? with the rest: (.*)\.", _disagreeing),
-    (r"suspicion: <inverted> participants seem to answer the other way round, contrary to what the others say: (.*)\.",
-     lambda truth, listed: [(listed, ", ".join(truth.inverted))]),
+    (r"most divided: (.*)", _divided),
+    (rf"({NUMBER}) participants? sides? with the majority of the others too rarely: (.*)\.", _disagreeing),
+    (r"(?:suspicion: )?<inverted> people seem to have answered the other way round, by the map of the others: (.*)\.",
+     _inverted),
     (r"<few> objects occur in fewer than <need> questions, too few for <dimensions> dimensions: (.*) more\.", _few),
     # dims, and the report of it
     (r"(\d+)[\s|]+([\d.]+) %[\s|]+± ([\d.]+)(?: +<- chosen)?", _dimension),
@@ -262,7 +281,8 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"<?> does not predict clearly worse than (\d+)", _beaten),
     (r"a training set of (\S+) answers about (\S+) objects is too small to see more than (\d+) dimensions? "
      r"\(about (\S+) needed\)", _needed),
-    (r"the largest dimension tried, <largest>, is the best", None),
+    (r"the largest dimension tried, <largest>, is the best(?:; try larger ones)?", None),
+    (r"(?:it is the largest that was tried, )?but from (\d+) on more gain less than 1 point\.?", _flat),
     (r"accuracy by dimension: (.*)", _tried),
     (r"of ([\d, ]+) dimensions, (this|\d+) is the smallest number that no larger one beats in the prediction of "
      r"held-out answers\.?", _tried),
@@ -289,6 +309,7 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (rf"people are not fully consistent: going by repeated questions, the best possible map satisfies {CEILING}\.",
      None),
     (r"so this map is about as good as the answers allow\.", _as_good_as_allowed),
+    (r"whether a better map is possible is not known: it may satisfy up to <room_above> points? more, or none\.", None),
     (r"(?:so this map leaves|this map is) <room> points? (?:to be explained|short of that, which .*)\.", None),
     (r"<objects> objects\.|object \| x1 \| x2", None),
     (r"(\S+) \| (-?[\d.]+) \| (-?[\d.]+)", lambda truth, name, *cells: list(zip(cells, truth.embedding[name]))),
@@ -304,7 +325,15 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"<participants> people gave (?:<fewest> to )?<most> answers each\.", None),
     (r"they agree with it in <agreement_median> % of answers \(median|"
      r"<agreement_lowest> % to <agreement_highest> %\)\.", None),
-    (r"<guessing> (?:people|person) cannot be distinguished from somebody who only guesses\.", None),
+    (r"<guessing> (?:people|person) cannot be distinguished from somebody who only guesses: (.*)\.",
+     lambda truth, listed: _standing_out(truth, "agreement", listed)),
+    (r"<fast> (?:person was|people were) much faster than the others \(median <usual_seconds> s\): (.*)\.",
+     lambda truth, listed: _standing_out(truth, "seconds", listed)),
+    (r"guesses: estimated share of guesses \(95 % interval\)", None),
+    (r"<?> (?:person|people) chose one side in over 90 % of answers: (.*)\.",
+     lambda truth, listed: _standing_out(truth, "same_side", listed)),
+    (r"<?> (?:person|people) passed under 80 % of attention checks: (.*)\.",
+     lambda truth, listed: _standing_out(truth, "catch_passed", listed)),
     (r"table of people, the (?:100 most doubtful of <participants>|most doubtful first)", None),
     (r"of <collected_people> participants, <excluded> \(<excluded_percent> %\) (?:was|were) excluded by rules set "
      r"beforehand: (?:<break_min_seconds> took less than 0\.5 s for an answer \(median\), )?"
@@ -411,7 +440,8 @@ def judge(truth: Truth, source: str, sentence: str, names: re.Pattern) -> Line:
 COLUMNS = {
     "Person": "participant", "Answers": "answers", "Seconds": "seconds", "First option": "first",
     "Same side": "same_side", "Longest streak": "streak", "Repeats": "repeats", "Alike": "repeats_alike",
-    "Catch questions": "catch", "Passed": "catch_passed", "Agreement": "agreement", "Guesses": "guesses",
+    "Catch questions": "catch", "Passed": "catch_passed", "Agreement": "agreement", "Opposite": "opposite",
+    "Guesses": "guesses",
     "p (only guesses)": "p_chance", "p (no decline)": "p_decline",
 }  # fmt: skip
 Table = dict[str, dict[str, str]]  # person -> column -> cell
@@ -444,9 +474,10 @@ def judge_people(truth: Truth, tables: dict[str, Table]) -> list[Line]:
                 line.unchecked.append("depends on maps that are not kept")
             for person, cells in table.items():
                 true, printed = truth.people[person], cells[column].removesuffix(" %")
-                if column == "guesses" and true["inverted"]:
-                    opposite = f"all comparisons of {true['wrong']:.0f} % of the answers are the other way round"
-                    line.differs.append(f"{person} guesses {printed}: {opposite}, {true['right']:.0f} % are satisfied")
+                if column == "guesses":
+                    if (printed == "inverted") != true["inverted"]:
+                        opposite = f"all comparisons of {true['wrong']:.0f} % of the answers are the other way round"
+                        line.differs.append(f"{person} {printed}: {opposite}, {true['right']:.0f} % are satisfied")
                 elif not line.unchecked and not agrees(printed, true[column]):
                     line.differs.append(f"{person} {printed}: {shown(true[column])}")
             lines.append(line)

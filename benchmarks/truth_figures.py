@@ -259,6 +259,7 @@ class Truth:
             if d == self.d:
                 self.figure |= {"held_out": [mean, mine], "unplaced": self.votes.sum() - placed}
         self.figure["gap"] = self.figure["training"] - mean
+        self.figure["room_above"] = self.figure.get("ceiling", 0) - mean
         self.figure["room"] = self.figure.get("ceiling_low", 0) - mean
 
     def _people(self) -> dict[str, dict[str, Any]]:
@@ -275,15 +276,16 @@ class Truth:
             for answer in answers:
                 asked[answer.question].append(answer.said[0][1])
             twice = [found for found in asked.values() if len(found) > 1]
-            pairs = [a == b for found in twice for k, a in enumerate(found) for b in found[:k]]
+            alike = [np.mean([a == b for k, a in enumerate(found) for b in found[:k]]) for found in twice]
             passed = [check.passed for check in self.checks if check.person == person]
             right, wrong = (sum(share == value for _, share in entries) for value in (1, 0))
             agrees = 100 * right / len(entries)
             people[person] = {
                 "answers": len(answers), "seconds": float(np.median([answer.seconds for answer in answers])),
-                "repeats": len(twice), "repeats_alike": 100 * np.mean(pairs) if pairs else None,
+                "repeats": len(twice), "repeats_alike": 100 * np.mean(alike) if alike else None,
                 "catch": len(passed), "catch_passed": 100 * np.mean(passed) if passed else None,
                 "agreement": (agrees - PERSON, agrees + PERSON), "right": agrees, "wrong": 100 * wrong / len(entries),
+                "opposite": (100 * wrong / len(entries) - PERSON, 100 * wrong / len(entries) + PERSON),
                 "p_chance": p_chance[person],
                 # Every comparison the other way round far more often than as answered.
                 "inverted": wrong - right > 4 * math.sqrt(right + wrong),
@@ -296,6 +298,10 @@ class Truth:
         own = [one["right"] for one in people.values()]
         for name, value in (("median", np.median(own)), ("lowest", min(own)), ("highest", max(own))):
             self.figure[f"agreement_{name}"] = (value - 5, value + 5)
+        usual = np.array([one["seconds"] for one in people.values()])
+        self.figure["usual_seconds"] = float(np.median(usual))
+        # Far faster than half of the others, with nobody in between.
+        self.figure["fast"] = int(np.count_nonzero(usual < np.median(usual) / 8))
         return people
 
     def excluded(self, rules: tuple[tuple[str, Any], ...], p_chance: dict[str, float]) -> None:

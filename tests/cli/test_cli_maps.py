@@ -281,9 +281,9 @@ def test_neighbours(nearer, small, tmp_path):
 def test_export(nearer, small, tmp_path):
     X, labels = read_embedding(tmp_path / "m.csv")
     for name in ("e.NPZ", "e.mat", "e.csv"):
-        called = nearer("export", "m.csv", name, "--json")
+        called = nearer("export", "m.csv", "-o", name, "--json")
         assert called.json == {"output": name, "n_objects": 4, "n_components": 2}
-        assert nearer("export", "m.csv", name).refused
+        assert nearer("export", "m.csv", "-o", name).refused
     with np.load(tmp_path / "e.NPZ", allow_pickle=False) as file:
         np.testing.assert_array_equal(file["embedding"], X)
         assert file["labels"].tolist() == labels.tolist()

@@ -107,7 +107,9 @@ def test_people_who_differ_get_weights_that_predict_them(differing, model):
     assert list(model.choice_)[:2] == [0.0, 0.1]
     assert len(model.to_frame()) == 24
     p = model.predict_proba(test)
-    np.testing.assert_array_equal(p > 0.5, model.predict(test))
+    assert p.shape == (len(test), 2)  # as of scikit-learn
+    np.testing.assert_array_equal(p[:, 1] > 0.5, model.predict(test))
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
 
 
 def test_a_map_of_one_person_gives_their_predictions(differing, model):
@@ -162,7 +164,7 @@ def test_weights_of_groups_and_strange_input(differing):
         IndividualEmbedding(2, loss="hinge").fit(data)
     with pytest.raises(ValueError, match="spread: got 'much'"):
         IndividualEmbedding(2, spread="much").fit(data)
-    assert np.isnan(model.predict_proba(Comparisons([[0, 1, 30]])))
+    assert np.isnan(model.predict_proba(Comparisons([[0, 1, 30]]))).all()
 
 
 def test_objects_that_nobody_names_have_no_place(points):

@@ -24,7 +24,7 @@ def a_map(loss="tste", n_init=1, seed=0):
 
 def test_paragraph():
     figures = {"training": 0.9, "held_out": 0.85, "held_out_low": 0.84, "held_out_high": 0.86}
-    ceiling = {"ceiling": 0.9, "ceiling_low": 0.8, "ceiling_questions": 7}
+    ceiling = {"ceiling": 0.9, "ceiling_low": 0.8, "ceiling_questions": 700}
     found = Evaluation(**figures, **ceiling, fold_accuracy=(0.85,) * 5, check=ONE)
     dimensions = {"n_components": [1, 2, 3], "chosen": 2}
     summary = {"dimensions": dimensions, "bootstrap": {"n_resamples": 1000, "by": "participant"}}
@@ -34,7 +34,7 @@ def test_paragraph():
         f"nearer {__version__} (1 random start, seed 0). Of 1, 2, 3 dimensions, this is the smallest number that no "
         "larger one beats in the prediction of held-out answers. The map satisfies 90.0 % of the answers and 85.0 % of "
         "held-out answers (5-fold cross-validation, 95 % interval 84.0 to 86.0 %), in which all answers to a question "
-        "were held out together. By the agreement of answers to 7 repeated questions, the best possible accuracy is "
+        "were held out together. By the agreement of answers to 700 repeated questions, the best possible accuracy is "
         "80.0 to 90.0 %. Regions of uncertainty (90 %) are from 1,000 bootstrap resamples of participants."
     )
     summary = {"dimensions": dimensions | {"chosen": 3}}

@@ -52,5 +52,5 @@ def dims_command(
     if picture is not None:
         from nearer.plots import plot_dimensions
 
-        band = None if low is None or high is None else (low, high)
+        band = None if low is None or high is None or checked.ceiling_is_rough else (low, high)
         say.picture(plot_dimensions(found, chosen=found.chosen, ceiling=band), picture)

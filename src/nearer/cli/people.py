@@ -44,14 +44,17 @@ def people_command(
     from nearer.io import write_comparisons
     from nearer.io.text import csv_text
     from nearer.people import ExclusionRules, differ, exclude, participants
+    from nearer.people.participants import shown_cells
+    from nearer.reports import sentences
 
     asked = None if rules is None else ExclusionRules.read(rules)
     result = inputs.read_answers(say, file, given)
     with say.compiling():
         how = {name: given[name] for name in ("random_state", "n_jobs")}
         found = participants(result.comparisons, estimator, n_folds=cv, **how)
-    values: dict[str, Any] = {"input": result.facts(), "people": found.table(), "in_order": found.in_order}
-    texts = [str(found)]
+    shown = found.table()
+    values: dict[str, Any] = {"input": result.facts(), "people": shown, "in_order": found.in_order}
+    texts = ["\n".join(sentences.people_sentences(shown)), str(found), sentences.people_legend(shown_cells(shown))]
     if asked is not None:
         kept, exclusions = exclude(result.comparisons, asked, found)
         values["exclusions"] = vars(exclusions) | {"paragraph": str(exclusions)}

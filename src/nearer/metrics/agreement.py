@@ -9,10 +9,13 @@ import numpy as np
 
 from nearer.data import Comparisons, splits
 from nearer.data.splits import first_rows
+from nearer.metrics.comparison import wilson_interval
 
 # Fewest shared answers for a p-value, and the significance level, which is divided by the number of participants.
 MIN_SHARED = 10
 SIGNIFICANCE = 0.01
+# A noise ceiling whose lower estimate is more uncertain than this is from too few repeated questions.
+_ROUGH = 0.1
 # With a larger variance, a sum of binomials is treated as normal.
 _LARGE = 1000.0
 
@@ -32,6 +35,15 @@ def noise_ceiling(counts: np.ndarray) -> tuple[float | None, float | None]:
     return float(more.sum() / total), float(agreeing.sum() / total)
 
 
+def ceiling_is_rough(low: float, high: float, n_questions: int, level: float = 0.95) -> bool:
+    """Whether estimates of the noise ceiling are too uncertain to be given, or no better than guessing.
+
+    Their interval is Wilson's, each of the `n_questions` repeated questions counting once.
+    """
+    bounds = np.array(wilson_interval(low, n_questions, level))
+    return high <= 0.5 or float(np.abs(bounds - low).max()) > _ROUGH
+
+
 @dataclass(frozen=True)
 class ParticipantCheck:
     """How often a participant agrees with the majority of the others on the questions they share."""
@@ -42,7 +54,7 @@ class ParticipantCheck:
     agreement: float | None  # fraction of them that agree with the majority of the others; a tie counts one half
     expected: float | None  # the same for somebody who answers like the others
     p_value: float | None  # of being in the minority as often; None for fewer than 10 shared answers
-    suspicious: bool
+    suspicious: bool  # in the minority significantly more often, with at least as many guesses as other answers
 
 
 def agreement_with_others(
@@ -91,7 +103,9 @@ def agreement_with_others(
         n = np.bincount(level, weights=votes[first][mine])
         p_value[i] = sum_of_binomials_tail(n, chances, int(n_minority[i]))
     tested = n_shared >= MIN_SHARED
+    # Half of the answers are guesses where the agreement is half-way between what is expected and that of a coin.
     suspicious = tested & (p_value < SIGNIFICANCE / max(int(tested.sum()), 1))
+    suspicious &= n_agree - 0.5 * n_shared < 0.5 * (n_expected - 0.5 * n_shared)
     order = np.lexsort((np.where(tested, p_value, 2.0), ~suspicious))
     with np.errstate(invalid="ignore"):
         of_shared = [np.ma.masked_array(n / n_shared, n_shared == 0) for n in (n_agree, n_expected)]

@@ -69,16 +69,21 @@ class ExclusionRules:
             limit, values = getattr(self, name), getattr(table, column)
             if limit is None:
                 continue
-            if values is None or not np.isfinite(values.astype(float)).any():
-                raise ValueError(f"rules: {name} cannot be applied: the table has no values in column {column}")
+            _require_values(values, name, column)
             with np.errstate(invalid="ignore"):
                 found[form.format(100 * limit if column in FRACTIONS else limit)] = breaks(values, limit)
         level = self.better_than_chance
         if isinstance(level, bool | np.bool_):
             level = SIGNIFICANT if level else None
         if level is not None:
-            found[f"agreed with the others no better than chance (level {level:g})"] = ~(table.p_chance < level)
+            _require_values(table.p_chance, "better_than_chance", "p_chance")
+            found[f"agreed with the others no better than chance (level {level:g})"] = table.p_chance >= level
         return found
+
+
+def _require_values(values: np.ndarray | None, rule: str, column: str) -> None:
+    if values is None or not np.isfinite(values.astype(float)).any():
+        raise ValueError(f"rules: {rule} cannot be applied: the table has no values in column {column}")
 
 
 @dataclass(frozen=True)

@@ -324,12 +324,13 @@ class IndividualEmbedding(ShownMap, BaseEstimator):
         return self.embedding_ * np.sqrt(own[0] if len(own) else 1.0)
 
     def predict_proba(self, X: Any, groups: Any = None) -> np.ndarray:
-        """Probability (N,) of each answer in X for the person who gave it.
+        """Probabilities (N, 2) of "far is nearer" and "near is nearer" for the person who gave each answer in X.
 
         Rows without participants, or of unknown people, get the weights of the group; `groups` as in `fit`.
         """
         near, far, _ = self._distances(X, groups)
-        return self.loss_.probability(near, far)
+        yes = self.loss_.probability(near, far)
+        return np.column_stack([1.0 - yes, yes])
 
     def predict(self, X: Any, groups: Any = None) -> np.ndarray:
         """Whether each row of X holds for the person who answered, bool (N,); parameters as in `predict_proba`."""

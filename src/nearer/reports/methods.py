@@ -67,7 +67,7 @@ def _accuracy(found: Evaluation, what: str) -> str:
 
 
 def _ceiling(found: Evaluation) -> str:
-    if found.ceiling is None:
+    if found.ceiling is None or found.ceiling_is_rough:
         return ""
     questions = counted(found.ceiling_questions or 0, "repeated question")
     return f"By the agreement of answers to {questions}, the best possible accuracy is {ceiling_text(found)}."

@@ -134,7 +134,7 @@ def _scores(report: Report) -> str:
     if found.training is not None:
         text, caption = sentences.percent(found.training), sentences.OWN_ANSWERS
         board += _score("On its own answers", text, caption, "train", found.training)
-    if found.ceiling is not None:
+    if found.ceiling is not None and not found.ceiling_is_rough:
         text, caption = sentences.ceiling_text(found), sentences.ceiling_source(found)
         board += _score("Best possible", text, caption, "limit", None, found.ceiling_least, found.ceiling)
     if not board:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from nearer.data.messages import counted, listed
-from nearer.people.participants import SIGNIFICANT
+from nearer.people.participants import FEWEST, SIGNIFICANT
+from nearer.selection.dimension import flat_from
 from nearer.selection.thresholds import CLEAR, WORTHWHILE
 
 if TYPE_CHECKING:
@@ -104,6 +106,8 @@ def _gap(gap: float, preferred: str | None) -> str:
 def _agreement(found: Evaluation) -> str:
     if found.ceiling is None:
         return "No repeated questions were measured, so how far people agree with each other is unknown."
+    if found.ceiling <= 0.5:
+        return "Answers to repeated questions are evenly divided, so how far people agree with each other is unknown."
     if found.ceiling_is_rough and found.ceiling_questions is not None:
         questions = counted(found.ceiling_questions, "question was", "questions were")
         return f"Only {questions} repeated, too few to estimate how far people agree with each other."
@@ -115,13 +119,18 @@ def _agreement(found: Evaluation) -> str:
 
 def _room(found: Evaluation, preferred: str | None) -> str:
     least, bound, most = found.ceiling_least, found.ceiling_bound, found.held_out_high
+    if preferred == "another" and not _is_stuck(found):
+        return "A map with another number of dimensions predicts new answers better, see below."
     if least is None or bound is None or most is None or found.ceiling_is_rough or _is_stuck(found):
         return ""
-    below = least - (found.held_out or 0)
-    if below <= 0 and _is_guessing(found):
-        return "People agree with each other so little that no map can do better."
+    held_out = found.held_out or 0
+    below, above = least - held_out, (found.ceiling or 0) - held_out
     if below <= 0:
-        # Where a better map is known, this one is good, but not the best.
+        if above > CLEAR:
+            return f"Whether a better map is possible is not known: it may satisfy up to {points(above)} more, or none."
+        if _is_guessing(found):
+            return "People agree with each other so little that no map can do better."
+        # Where fewer dimensions do as well, this is not the map to praise.
         return "So this map is about as good as the answers allow." if preferred in (None, "this") else ""
     if most >= bound:
         return f"This map is {points(below)} short of that, which chance may explain."
@@ -146,8 +155,7 @@ def ceiling_text(found: Evaluation) -> str:
 
 def ceiling_source(found: Evaluation) -> str:
     """What the noise ceiling was estimated from."""
-    questions = counted(found.ceiling_questions or 0, "repeated question")
-    return f"noise ceiling, from {questions}" + (": too few to rely on" if found.ceiling_is_rough else "")
+    return f"noise ceiling, from {counted(found.ceiling_questions or 0, 'repeated question')}"
 
 
 def scores_line(found: Evaluation) -> str:
@@ -157,9 +165,8 @@ def scores_line(found: Evaluation) -> str:
         parts.append(f"{percent(found.training)} of the answers satisfied")
     if found.fold_accuracy:
         parts.append(cross_validation_text(found))
-    if found.ceiling is not None:
-        rough = f" (from {counted(found.ceiling_questions or 0, 'repeated question')} only)"
-        parts.append(f"noise ceiling {percent(found.ceiling)}{rough if found.ceiling_is_rough else ''}")
+    if found.ceiling is not None and not found.ceiling_is_rough:
+        parts.append(f"noise ceiling {percent(found.ceiling)}")
     return "; ".join(parts)
 
 
@@ -248,7 +255,8 @@ LEARNING = "Accuracy on answers not seen, by the number of answers used. The das
 PEOPLE_TITLES = {
     "participant": "Person", "answers": "Answers", "seconds": "Seconds", "first": "First option",
     "same_side": "Same side", "streak": "Longest streak", "repeats": "Repeats", "repeats_alike": "Alike",
-    "catch": "Catch questions", "catch_passed": "Passed", "agreement": "Agreement", "guesses": "Guesses",
+    "catch": "Catch questions", "catch_passed": "Passed", "agreement": "Agreement", "opposite": "Opposite",
+    "guesses": "Guesses",
     "p_chance": "p (only guesses)", "p_decline": "p (no decline)",
 }  # fmt: skip
 
@@ -258,22 +266,99 @@ def people_table_title(n_people: int, most: int) -> str:
     return f"Table of people, {which}"
 
 
+PEOPLE_LEGEND = {
+    "seconds": "median response time",
+    "first": "share of answers that chose the first option",
+    "same_side": "share of answers on the side chosen most",
+    "streak": "longest run of answers on one side",
+    "repeats": "questions answered more than once",
+    "repeats_alike": "how far answers to one of these agree",
+    "catch": "attention checks",
+    "catch_passed": "share of them passed",
+    "agreement": "share of answers satisfied by a map made without the person",
+    "opposite": "share of answers of which that map contradicts every comparison",
+    "guesses": "estimated share of guesses (95 % interval)",
+    "p_chance": "p-value of the agreement if all answers were guesses",
+    "p_decline": "p-value of a decline of agreement during the session",
+}
+_NAMED = 50  # people who answered the other way round, at most
+_ONE_SIDED, _PASSED = 0.9, 0.8  # shares of answers on one side, and of attention checks passed, that are mentioned
+
+
 def people_sentences(people: Mapping[str, Any]) -> list[str]:
-    """How many answers people gave, how far they agree with the others, and how many may be guessing."""
+    """How many answers people gave, how far they agree with the others, and who stands out, and why."""
     n_people, answers = len(people["participant"]), sorted(people["answers"])
     each = f"{answers[0]:,}" if answers[0] == answers[-1] else f"{answers[0]:,} to {answers[-1]:,}"
     text = [f"{counted(n_people, 'person', 'people')} gave {each} answers each."]
-    agreement = sorted(value for value in people["agreement"] if value is not None and value == value)
+    agreement = sorted(value for value in people["agreement"] if _is_known(value))
     if agreement:
-        middle = agreement[len(agreement) // 2]
         text.append("Each was compared with a map made without them.")
         low, high = percent(agreement[0]), percent(agreement[-1])
-        text.append(f"They agree with it in {percent(middle)} of answers (median; {low} to {high}).")
-    guessing = sum(value is None or not value < SIGNIFICANT for value in people["p_chance"])
-    if not guessing:
-        return [*text, "All agree with it better than somebody who only guesses."]
-    some = counted(guessing, "person", "people")
-    return [*text, f"{some} cannot be distinguished from somebody who only guesses. Nobody was left out for that."]
+        text.append(f"They agree with it in {percent(median(agreement))} of answers (median; {low} to {high}).")
+    elif n_people < FEWEST:
+        text.append(f"To compare each with the others takes at least {FEWEST}.")
+    return text + [sentence for sentence in (inverted_sentence(people), *_standing_out(people)) if sentence]
+
+
+def _is_known(value: Any) -> bool:
+    return value is not None and value == value
+
+
+def inverted_sentence(people: Mapping[str, Any]) -> str:
+    """Who answered the other way round, the evidence, and what can be done about it; "" if nobody."""
+    shown = []
+    for row in _where(people, "inverted", bool):
+        agrees, n_answers = percent(people["agreement"][row]), counted(people["answers"][row], "answer")
+        opposite = f", the opposite in {percent(people['opposite'][row])}" if "opposite" in people else ""
+        shown.append(f"{people['participant'][row]} (agrees in {agrees}{opposite}, of {n_answers})")
+    if not shown:
+        return ""
+    seem = counted(len(shown), "person seems", "people seem")
+    return (
+        f"{seem} to have answered the other way round, by the map of the others: {listed(shown, _NAMED)}. Ask "
+        "them, exclude them or reverse their answers; nothing was changed."
+    )
+
+
+def _standing_out(people: Mapping[str, Any]) -> list[str]:
+    """The people whose answers may be careless for other reasons."""
+    text, inverted = [], set(_where(people, "inverted", bool))
+    guessing = [row for row in _where(people, "p_chance", lambda p: not p < SIGNIFICANT) if row not in inverted]
+    if guessing:
+        some = counted(len(guessing), "person", "people")
+        shown = _people_with(people, guessing, "agreement", lambda value: f"agrees in {percent(value)}")
+        text.append(f"{some} cannot be distinguished from somebody who only guesses: {shown}. Nobody was left out.")
+    elif not inverted and any(map(_is_known, people["p_chance"])):
+        text.append("All agree with it better than somebody who only guesses.")
+    if fast := _where(people, "fast", bool):
+        usual = median(filter(_is_known, people["seconds"]))
+        some = counted(len(fast), "person was", "people were")
+        shown = _people_with(people, fast, "seconds", lambda value: f"median {value:.2f} s")
+        text.append(f"{some} much faster than the others (median {usual:.2f} s): {shown}.")
+    for name, unusual, words in (
+        ("same_side", lambda value: value > _ONE_SIDED, f"chose one side in over {100 * _ONE_SIDED:g} % of answers"),
+        ("catch_passed", lambda value: value < _PASSED, f"passed under {100 * _PASSED:g} % of attention checks"),
+    ):
+        if rows := _where(people, name, unusual):
+            shown = _people_with(people, rows, name, percent)
+            text.append(f"{counted(len(rows), 'person', 'people')} {words}: {shown}.")
+    return text
+
+
+def _where(people: Mapping[str, Any], name: str, holds: Callable[[Any], bool]) -> list[int]:
+    """The rows of a table of people with a known value for which something holds."""
+    return [row for row, value in enumerate(people.get(name) or ()) if _is_known(value) and holds(value)]
+
+
+def _people_with(people: Mapping[str, Any], rows: Sequence[int], name: str, shown: Callable[[Any], str]) -> str:
+    """Names of people, each with a figure where it is known."""
+    values = [(people["participant"][row], people[name][row]) for row in rows]
+    return listed(f"{who} ({shown(value)})" if _is_known(value) else str(who) for who, value in values)
+
+
+def people_legend(columns: Iterable[str]) -> str:
+    """What the columns of a table of people mean, a line each."""
+    return "\n".join(f"{name}: {PEOPLE_LEGEND[name]}" for name in columns if name in PEOPLE_LEGEND)
 
 
 def dimensions_sentence(chosen: int | None, shown: int, accuracy: Mapping[int, float]) -> str:
@@ -283,16 +368,27 @@ def dimensions_sentence(chosen: int | None, shown: int, accuracy: Mapping[int, f
         return f"{text} The computation was interrupted: some maps are missing, and no dimension is chosen."
     marked = f"{text} The ring marks {counted(chosen, 'dimension')}, the fewest that no larger number beats"
     marked += "; this map has as many." if chosen == shown else f"; this map has {shown}."
-    return " ".join(filter(None, (marked, _choice(chosen, accuracy))))
+    return " ".join(filter(None, (marked, _largest(chosen, accuracy), _choice(chosen, accuracy))))
+
+
+def _largest(chosen: int, accuracy: Mapping[int, float]) -> str:
+    """What larger dimensions may do, if none was tried; "" otherwise."""
+    if len(accuracy) < 2 or chosen < max(accuracy):
+        return ""
+    if (flat := flat_from(accuracy, chosen)) < chosen:
+        return f"It is the largest that was tried, but from {flat} on more gain less than {points(WORTHWHILE)}."
+    return "It is the largest that was tried: larger ones may do better still."
 
 
 def _choice(chosen: int, accuracy: Mapping[int, float]) -> str:
     """Why a chart of accuracies does not show by itself that a dimension was chosen; "" if it does."""
-    others = {d: value for d, value in accuracy.items() if d != chosen}
-    if others and chosen > max(others):
-        return "It is the largest that was tried: larger ones may do better still."
-    if any(value >= accuracy[chosen] if d < chosen else value > accuracy[chosen] for d, value in others.items()):
+    shown = {d: round(value, 3) for d, value in accuracy.items()}
+    if any(
+        value >= shown[chosen] if d < chosen else value > shown[chosen] for d, value in shown.items() if d != chosen
+    ):
         return "Dimensions are compared by maps of the softplus loss, made for that purpose, not by those in the chart."
+    if any(value == shown[chosen] for d, value in shown.items() if d > chosen):
+        return "Where more dimensions predict equally well, the smallest number is chosen."
     return ""
 
 
@@ -305,7 +401,7 @@ def dimension_lines(found: DimensionSelection) -> str:
         mark = "   <- chosen" if d == found.chosen else "" if folds == of else f"   ({folds} of {of} folds)"
         known = "unknown" if not folds else percent(mean) + (f" ± {100 * error:.1f}" if folds > 1 else "")
         lines.append(f"{d:>10}   {known}{mark}")
-    if found.chosen not in (None, int(found.dims[-1])):  # for the largest, the verdict has the reason
+    if found.chosen is not None:
         lines += filter(None, [_choice(found.chosen, dict(zip(found.dims.tolist(), found.accuracy.tolist())))])
     return "\n".join([*lines, found.verdict])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from nearer.losses import loss_with
 from nearer.metrics import comparison_accuracy, log_loss
 from nearer.notebook import html_table
 from nearer.refits import Interrupted, at_random, fit_best, quiet_map, template
-from nearer.selection.thresholds import ENOUGH, n_d_log_n
+from nearer.selection.thresholds import ENOUGH, WORTHWHILE, n_d_log_n
 from nearer.solvers import Auto, get_solver
 
 # Standard errors by which the chosen dimension beats a smaller, and a larger one, that is ruled out;
@@ -193,7 +193,11 @@ def conclude(
         candidates = [*close, chosen]
         needed = ENOUGH * n_d_log_n(n_objects, chosen + 1)
         if at == len(dims) - 1:
-            reasons.append(f"the largest dimension tried, {chosen}, is the best; try larger ones")
+            flat = flat_from(dict(zip(dims.tolist(), accuracy.tolist())), chosen)
+            larger = "try larger ones"
+            if flat < chosen:
+                larger = f"but from {flat} on more gain less than {counted(round(100 * WORTHWHILE), 'point')}"
+            reasons.append(f"the largest dimension tried, {chosen}, is the best; {larger}")
         elif n_answers < needed:
             candidates.append(int(dims[at + 1]))
             reasons.append(
@@ -204,6 +208,11 @@ def conclude(
             candidates.append(int(dims[at + 1]))
             reasons.append(f"{dims[at + 1]} does not predict clearly worse than {chosen}")
     return DimensionSelection(dims, table[0], table[1], evidence, chosen, tuple(candidates), tuple(reasons))
+
+
+def flat_from(accuracy: Mapping[int, float], chosen: int) -> int:
+    """The dimension from which on the accuracy does not rise to that of the chosen one by a gain worth another map."""
+    return min(d for d, value in accuracy.items() if d <= chosen and accuracy[chosen] - value < WORTHWHILE)
 
 
 def _as_of_all(base: OrdinalEmbedding, d: int, share: float) -> OrdinalEmbedding:

@@ -14,6 +14,7 @@ from nearer.data import Comparisons, check_bool
 from nearer.data.messages import counted
 from nearer.estimator import OrdinalEmbedding
 from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
+from nearer.metrics.agreement import ceiling_is_rough
 from nearer.metrics.comparison import filled
 from nearer.people import ParticipantTable, participants
 from nearer.refits import Interrupted
@@ -22,7 +23,7 @@ from nearer.selection.bootstrap import bootstrap as resample
 from nearer.selection.dimension import DimensionSelection, cross_validate_dimensions
 from nearer.selection.learning_curve import LearningCurve
 from nearer.selection.learning_curve import learning_curve as measure_learning_curve
-from nearer.selection.thresholds import FEWEST_PEOPLE, FOLDS, LEVEL, ROUGH, default_folds, default_resamples
+from nearer.selection.thresholds import FOLDS, LEVEL, can_compare_people, default_folds, default_resamples
 from nearer.warning_types import InputWarning
 
 # Figures in summary.json: of the cross-validation, with the field of `Evaluation` that holds each, and of `check`.
@@ -83,9 +84,11 @@ class Evaluation:
 
     @property
     def ceiling_is_rough(self) -> bool:
-        """Whether too few questions were repeated for the ceiling to be relied on."""
-        least, bound = self.ceiling_least, self.ceiling_bound
-        return least is not None and bound is not None and least - bound > ROUGH
+        """Whether the ceiling is too uncertain to be given, see `nearer.metrics.agreement.ceiling_is_rough`."""
+        least, high, n_questions = self.ceiling_least, self.ceiling, self.ceiling_questions
+        if least is None or high is None:
+            return False
+        return high <= 0.5 if n_questions is None else ceiling_is_rough(least, high, n_questions, self.level)
 
     def summary(self) -> dict[str, Any]:
         """All results as plain values, as in summary.json; `figures_of` reads individual figures back."""
@@ -227,13 +230,18 @@ def evaluate(
             details = f"{n_resamples} resamples by {by}"
             found["bootstrap"] = attempt("bootstrap", details, resample, model, answers, n_resamples=n_resamples, by=by)
         if people is None:
-            people = bool(usual) and answers.people is not None and len(answers.people.names) >= FEWEST_PEOPLE
+            people = can_compare_people(answers)
         if people:
             details = "each against a map of the others"
-            found["people"] = attempt("participants", details, participants, answers, model, n_folds=FOLDS)
+            found["people"] = attempt("participants", details, _people, answers)
     except KeyboardInterrupt as stopped:
         raise Interrupted(Evaluation(**found)) from stopped
     return Evaluation(**found)
+
+
+def _people(answers: Comparisons, *, random_state: Any, n_jobs: int | None) -> ParticipantTable:
+    """With the defaults of `participants`, whatever the map, so that a person has the same figures everywhere."""
+    return participants(answers, n_jobs=n_jobs)
 
 
 def _held_out(found: DimensionSelection, n_components: int) -> dict[str, Any]:

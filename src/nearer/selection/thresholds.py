@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from nearer.data import Comparisons
+from nearer.people.participants import FEWEST
 
 FOLDS = 5  # of a cross-validation: maps of 80 % of the answers are close to those of all
 FEWEST_ANSWERS = 50  # fewer make a held-out accuracy uncertain by more than 10 points
@@ -13,8 +14,6 @@ MOST_COMPARISONS = 200_000  # beyond, five further fits take longer than a user 
 RESAMPLES = 100  # of a bootstrap by default: they give standard errors to within about 7 %
 # Up to these sizes, measured, 100 resamples take seconds. By size, not by time: the same answers give the same report.
 MOST_RESAMPLED, MOST_OBJECTS_RESAMPLED = 20_000, 500
-FEWEST_PEOPLE = 3  # each is compared with a map of the others, so two or fewer show nothing about any one of them
-ROUGH = 0.1  # a noise ceiling whose lower bound is this far below is from too few repeated questions
 CLEAR = 0.05  # difference in accuracy beyond which training and held-out answers are clearly different
 WORTHWHILE = 0.01  # gain in accuracy for which another dimension is preferred
 LEVEL = 0.95  # of the interval for the held-out accuracy
@@ -26,6 +25,12 @@ ENOUGH = 2.0
 def n_d_log_n(n_objects: int, d: int) -> float:
     """Order of the number of answers that determine n objects in d dimensions (Jain, Jamieson and Nowak, 2016)."""
     return n_objects * d * math.log2(max(n_objects, 2))
+
+
+def can_compare_people(answers: Comparisons) -> bool:
+    """Whether each person is compared with maps of the others by default: where it is informative and quick."""
+    people = answers.people
+    return people is not None and len(people.names) >= FEWEST and default_folds(answers) > 0
 
 
 def default_folds(answers: Comparisons) -> int:
