@@ -139,7 +139,8 @@ def test_the_bound_of_the_ceiling_holds():
         chance = rng.beta(2, rng.uniform(0.3, 3), size=n)
         answers = rng.integers(2, 6, size=n)
         first = rng.binomial(answers, chance)
-        ceiling, low = noise_ceiling(np.array([first, answers - first], dtype=float))
+        asked, said = np.tile(np.arange(n), 2), np.repeat([0, 1], n)
+        ceiling, low = noise_ceiling(asked, said, np.concatenate([first, answers - first]))
         best = np.average(np.maximum(chance, 1 - chance), weights=answers)
         held += Evaluation(ceiling=ceiling, ceiling_low=low, ceiling_questions=n).ceiling_bound <= best
     assert held / 400 > 0.97
