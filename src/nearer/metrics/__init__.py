@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nearer.metrics.answer_law import AnswerLaw, fit_answer_law
+from nearer.metrics.by_answer import answer_accuracy, chance_level
 from nearer.metrics.comparison import (
     Calibration,
     WorstComparisons,
@@ -31,8 +32,8 @@ from nearer.metrics.retrieval import (
 )
 
 __all__ = [
-    "AnswerLaw", "Calibration", "RetrievalScores", "Similarity", "WorstComparisons", "calibration",
-    "comparison_accuracy", "comparison_distances", "comparison_error", "fit_answer_law", "fit_procrustes", "log_loss",
+    "AnswerLaw", "Calibration", "RetrievalScores", "Similarity", "WorstComparisons", "answer_accuracy",
+    "calibration", "chance_level", "comparison_accuracy", "comparison_distances", "comparison_error", "fit_answer_law", "fit_procrustes", "log_loss",
     "log_ratio", "mean_average_precision", "nearest_neighbours", "principal_axes", "procrustes_align",
     "procrustes_distance", "retrieval_scores", "spread_shares", "wilson_interval", "worst_comparisons",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ MOST_COMPARISONS = 200_000  # beyond, five further fits take longer than a user 
 FEWEST_PEOPLE = 3  # each is compared with a map of the others, so two or fewer show nothing about any one of them
 ROUGH = 0.1  # a noise ceiling whose lower bound is this far below is from too few repeated questions
 CLEAR = 0.05  # difference in accuracy beyond which training and held-out answers are clearly different
+MOST_UNPLACED = 0.5  # fraction of held-out answers about objects of no other answer: beyond, the rest shows little
 WORTHWHILE = 0.01  # gain in accuracy for which another dimension is preferred
 LEVEL = 0.95  # of the interval for the held-out accuracy
 FEWEST_FOR_LAW = 40  # answers to hold a quarter of them out for the answer law: 10 for its two parameters
