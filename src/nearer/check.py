@@ -13,7 +13,7 @@ import numpy as np
 from nearer.data import Comparisons, check_integer, constructors, splits
 from nearer.data.coded import distinct
 from nearer.data.messages import FileFormatError, counted, listed
-from nearer.data.splits import answer_of_rows, first_rows, question_of_rows, responses, shares_of_answers
+from nearer.data.splits import answer_of_rows, first_rows, responses, shares_of_answers
 from nearer.metrics.agreement import MIN_SHARED, SIGNIFICANCE, ParticipantCheck, agreement_with_others, noise_ceiling
 from nearer.notebook import html_table
 from nearer.tables.decode import decode
@@ -71,6 +71,7 @@ class CheckResult:
     answers_are_rows: bool = True  # an odd-one-out answer or a ranking gives several rows
     n_attention_checks: int = 0
     n_attention_failed: int = 0  # those answered wrongly
+    n_apart: float = 0.0  # answers about objects of every component but the largest
 
     @property
     def ok(self) -> bool:
@@ -199,6 +200,8 @@ def check(comparisons: Comparisons, n_components: int | None = None) -> CheckRes
     names = np.arange(n_objects) if comparisons.labels is None else comparisons.labels
     seen, blind = comparisons.seen, comparisons.at_random
     groups = components(index, n_objects, seen)
+    apart = np.ones(n_objects, dtype=bool)
+    apart[groups[0]] = False
     failed = 0 if answers.correct is None else np.count_nonzero(answers.is_check() & (answers.correct == 0))
     return CheckResult(
         kind=comparisons.kind,
@@ -225,6 +228,7 @@ def check(comparisons: Comparisons, n_components: int | None = None) -> CheckRes
         answers_are_rows=len(distinct(answer)) == len(answer),
         n_attention_checks=answers.n_checks,
         n_attention_failed=int(failed),
+        n_apart=float(shares_of_answers(comparisons)[apart[index[:, 0]]].sum()),
     )
 
 

@@ -45,7 +45,7 @@ STUDIES = options.OptionGroup(
 @STUDIES
 @options.IMAGES
 @options.GROUPS
-@click.option("--title", help="Heading of the report.  [default: name of the file]")
+@click.option("--title", help="Heading of the report.  [default: Map of N objects]")
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: tcp://host:8786, or local:4 workers here.")
 @click.option("--checkpoint", type=click.Path(), help="File that keeps the fit while it runs; removed at the end.")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint, if it is there.")
@@ -89,6 +89,7 @@ def fit_command(
         "input": read,
         "options": options.FITTING.of(given),
         **_figures(model),
+        "flow": None if answers is None else answers.flow.to_dict(),
         **found.summary(),
         "files": list(FILES),
     }
@@ -97,7 +98,7 @@ def fit_command(
         model.save(target / inputs.MODEL)
         write_summary(target, summary)  # from here on, the map is kept even if the report fails
         report = describe(
-            model, answers, found, title=title or Path(file).stem, command=repeat_command(), facts=facts,
+            model, answers, found, title=title, command=repeat_command(), facts=facts,
             groups=coloured, images=images,
         )  # fmt: skip
         write_summary(target, summary | {"report": report.to_dict()})
@@ -162,7 +163,9 @@ def _fit(
         model.set_params(callbacks=callbacks)
         model.fit(answers, client=client, checkpoint=checkpoint, resume=given["resume"])
     model.set_params(callbacks=None)
-    say.note(model.result_.message)
+    from nearer.reports.content import outcome
+
+    say.note(outcome(model))
     if model.n_components == "auto":
         say.note(f"dimensions that the answers support: {model.n_components_}")
     return interrupt.pressed

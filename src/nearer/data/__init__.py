@@ -19,6 +19,6 @@ from nearer.data.validate import (
 )
 
 __all__ = [
-    "Answers", "Comparisons", "FileFormatError", "Flow", "LeftOut", "as_generator", "check_bool", "check_fraction", "check_integer",
-    "check_number", "check_numbers", "in_order_of", "is_number", "renumbered", "row_names",
+    "Answers", "Comparisons", "FileFormatError", "Flow", "LeftOut", "as_generator", "check_bool", "check_fraction",
+    "check_integer", "check_number", "check_numbers", "in_order_of", "is_number", "renumbered", "row_names",
 ]  # fmt: skip

@@ -60,6 +60,8 @@ class Comparisons(Parts):
         How many answers were collected and left out before these, see `Flow`; a part has that of the whole.
     """
 
+    flow: Flow = None  # type: ignore[assignment]  # never None, see `_holding`
+
     def __init__(
         self,
         index: Any,

@@ -32,7 +32,7 @@ class Flow:
     """
 
     collected: float
-    participants: int | None = None  # who gave them; None if that is not known
+    participants: int | None = None  # how many gave them; None if that is not known
     passed: float = 0  # attention checks
     failed: float = 0
     unjudged: float = 0  # attention checks without a right answer
@@ -56,7 +56,7 @@ class Flow:
         judged = answers.correct
         passed, failed = (0.0 if judged is None else answers[is_check & (judged == k)].count for k in (1, 0))
         unjudged = answers[is_check].count - passed - failed
-        gone = {"degenerate": dropped["degenerate"]} if "degenerate" in dropped else {}
+        gone = {"degenerate": float(dropped["degenerate"])} if "degenerate" in dropped else {}
         collected = n_answers + passed + failed + unjudged + sum(gone.values())
         n_people = None if people is None else len(people.names)
         return Flow(collected, n_people, passed, failed, unjudged, dropped=gone)

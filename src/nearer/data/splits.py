@@ -16,7 +16,7 @@ _IN_SETS = {"odd-one-out", "most-central"}
 
 
 def unplaceable(comparisons: Comparisons, fold: np.ndarray) -> np.ndarray:
-    """Which answers with comparisons name an object that occurs in no other fold, so that its map lacks it: bool (m,)."""
+    """Which answers with comparisons name an object that occurs in no other fold: bool (m,)."""
     answer, lacking = first_rows(comparisons)[1], np.zeros(len(comparisons), dtype=bool)
     for number in range(int(fold.max()) + 1):
         held_out = fold == number

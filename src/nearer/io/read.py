@@ -304,7 +304,8 @@ def _flow(made: Comparisons, found: Sequence[Decoded], dropped: Dropped, are_ans
         stored = Flow.joined([(Flow.from_dict(json.loads(text)), 0) for text in kept], None)
         if made.n_answers <= stored.analysed:
             return stored
-        warnings.warn("flow: the file holds more answers than it says were analysed; this is ignored", InputWarning, stacklevel=4)
+        text = "flow: got more answers than the file says were analysed; what it says of others is ignored"
+        warnings.warn(text, InputWarning, stacklevel=4)
     people = [one.people for one in found if one.people is not None]
     n_people = len(frozenset().union(*people)) if people else None
     is_own = any(one.asked.number is not None for one in found)

@@ -17,9 +17,7 @@ SIGNIFICANCE = 0.01
 _LARGE = 1000.0
 
 
-def noise_ceiling(
-    question: np.ndarray, response: np.ndarray, votes: np.ndarray
-) -> tuple[float | None, float | None]:
+def noise_ceiling(question: np.ndarray, response: np.ndarray, votes: np.ndarray) -> tuple[float | None, float | None]:
     """Upper and lower estimate of the best accuracy on repeated questions; None without such questions.
 
     Given are the question and the response of each answer, int (n,), and how often it was given. Upper: agreement with

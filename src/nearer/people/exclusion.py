@@ -149,10 +149,8 @@ def exclude(
     if out.all():
         raise ValueError("rules: nobody is left")
     gone = people[np.isin(people, table.participant[out])]
-    exclusions = Exclusions(
-        gone.tolist(), reasons, len(table), int(table.answers.sum()), int(table.answers[~out].sum()),
-        preregistered,
-    )
+    n_answers, n_kept = int(table.answers.sum()), int(table.answers[~out].sum())
+    exclusions = Exclusions(gone.tolist(), reasons, len(table), n_answers, n_kept, preregistered)
     everybody = data.answers.participant
     assert everybody is not None
     keep = ~np.isin(everybody.names, gone)[everybody.codes]

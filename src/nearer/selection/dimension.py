@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 from nearer.auto_dimension import Evidence, held_out_ratios, weigh
 from nearer.data import Comparisons, as_generator, check_integer
-from nearer.data.messages import counted
 from nearer.data.coded import Coded
+from nearer.data.messages import counted
 from nearer.data.splits import first_rows, fold_of_rows, groups_of, question_of_rows, unplaceable
 from nearer.data.validate import take
 from nearer.estimator import OrdinalEmbedding
@@ -38,7 +38,8 @@ class DimensionSelection:
     """
 
     dims: np.ndarray  # (m,), ascending
-    fold_accuracy: np.ndarray  # (n_folds, m), fraction of held-out answers satisfied, with all comparisons, by maps made as `fit` makes them
+    # (n_folds, m), fraction of held-out answers satisfied, each with all of its comparisons, by maps made as by `fit`
+    fold_accuracy: np.ndarray
     fold_log_loss: np.ndarray  # (n_folds, m), mean of -log P[answer]; NaN for a loss without a model
     evidence: Evidence | None = None  # None if a single dimension was tried, or after ctrl-C
     chosen: int | None = None  # the smallest dimension that no larger one beats, see `Evidence`; None after ctrl-C
@@ -161,7 +162,7 @@ def cross_validate_dimensions(
     except KeyboardInterrupt:
         if np.isnan(table[0]).all():
             raise
-        raise Interrupted(DimensionSelection(tried, *table, folds_by=by)) from None
+        raise Interrupted(DimensionSelection(tried, table[0], table[1], folds_by=by)) from None
     evidence = None
     if several:
         rows, ratios = np.concatenate(tested), np.concatenate(results, axis=1)
