@@ -58,7 +58,7 @@ def test_it_is_decisive_where_smaller_and_larger_dimensions_are_ruled_out():
             (3,),
             "the answers do not determine the dimension: the largest dimension tried, 3, is",
         ),
-        ([9.0, 0.0, 4.0], 2, {"accuracy": 0.5}, (2,), "no better than a coin"),
+        ([9.0, 0.0, 4.0], 2, {"accuracy": 0.5}, (2,), "no better than chance"),
         (None, 2, {}, (2,), "only one dimension was tried"),
     ],
 )

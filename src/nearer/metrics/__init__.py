@@ -35,5 +35,6 @@ __all__ = [
     "AnswerLaw", "Calibration", "RetrievalScores", "Similarity", "WorstComparisons", "answer_accuracy",
     "calibration", "chance_level", "comparison_accuracy", "comparison_distances", "comparison_error",
     "fit_answer_law", "fit_procrustes", "log_loss", "log_ratio", "mean_average_precision", "nearest_neighbours",
-    "principal_axes", "procrustes_align", "procrustes_distance", "retrieval_scores", "spread_shares", "wilson_interval", "worst_comparisons",
+    "principal_axes", "procrustes_align", "procrustes_distance", "retrieval_scores", "spread_shares",
+    "wilson_interval", "worst_comparisons",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from nearer.data.messages import counted
 from nearer.registry import LOSSES, Work
 from nearer.reports.sentences import (
     best_possible,
+    chance_text,
     cross_validation_text,
     flow_sentences,
     percent,
@@ -79,11 +80,11 @@ def _accuracy(found: Evaluation) -> str:
     if not parts:
         return ""
     several = found.check is not None and not found.check.answers_are_rows
-    all_of_it = "; an answer is satisfied if all of its comparisons are" if several else ""
-    text = f"The map satisfies {' and '.join(parts)} (chance level {percent(found.chance)}{all_of_it})."
+    text = f"The map satisfies {' and '.join(parts)} (chance level {chance_text(found)})."
+    text += " An answer is satisfied if all of its comparisons are." if several else ""
     if found.declined:
         text += f" Accuracy on new answers is not reported: {found.declined.removeprefix('comparisons: ')}."
-    return f"{text} Of the {unplaced_answers(found)}." if found.n_unplaced else text
+    return f"{text} Of the held-out answers, {unplaced_answers(found)}." if found.n_unplaced else text
 
 
 def _ceiling(found: Evaluation) -> str:

@@ -190,7 +190,7 @@ def _scores(report: Report) -> str:
     text = " ".join(sentences.fit_sentences(found, preferred))
     return (
         f'<dl class="scores">{board}</dl><p class="scale" aria-hidden="true">'
-        f"<span>{_sentence(sentences.percent(found.chance))} (guessing)</span>"
+        f"<span>{_sentence(sentences.chance_text(found))} (guessing)</span>"
         f"<span>100 %</span></p><p>{_sentence(text)}</p>"
     )
 

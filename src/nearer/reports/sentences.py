@@ -77,7 +77,7 @@ def fit_sentences(found: Evaluation, preferred: str | None = None) -> list[str]:
             "minimum. More random starts (n_init) usually help."
         )
     if _is_guessing(found):
-        said.append(f"This cannot be distinguished from guessing, which satisfies {percent(found.chance)}.")
+        said.append(f"This cannot be distinguished from guessing, which satisfies {chance_text(found)}.")
     if held_out is not None and training is not None and training - held_out > CLEAR:
         said.append(_gap(training - held_out, preferred))
     said += [_agreement(found), _room(found, preferred)]
@@ -166,7 +166,8 @@ def scores_line(found: Evaluation) -> str:
     if found.training is not None:
         parts.append(f"{percent(found.training)} of the answers satisfied ({guessing(found)})")
     if found.fold_accuracy:
-        parts += [cross_validation_text(found), *filter(None, [unplaced_answers(found)])]
+        parts.append(cross_validation_text(found))
+        parts += [f"of these, {unplaced_answers(found)}"] if found.n_unplaced else []
     elif found.declined:
         parts.append(f"accuracy on new answers not reported: {_declined(found)}")
     if found.ceiling is not None:
@@ -182,16 +183,21 @@ def cross_validation_text(found: Evaluation, what: str = "answers") -> str:
     return f"{percent(found.held_out or 0)} of held-out {what}{which} ({how})"
 
 
+def chance_text(found: Evaluation) -> str:
+    """The chance level: "50 %" or "33.3 %"."""
+    return percent(found.chance).replace(".0 %", " %")
+
+
 def guessing(found: Evaluation) -> str:
     """What a map made without the answers satisfies."""
-    return f"guessing: {percent(found.chance)}"
+    return f"guessing: {chance_text(found)}"
 
 
 def unplaced_answers(found: Evaluation) -> str:
-    """How many held-out answers were not evaluated; "" if all were."""
-    if not found.n_unplaced:
-        return ""
-    return f"{counted(found.n_unplaced, 'held-out answer')} left out: about an object that no other answers name"
+    """How many held-out answers were not evaluated."""
+    they = "it names" if found.n_unplaced == 1 else "they name"
+    was = "was" if found.n_unplaced == 1 else "were"
+    return f"{found.n_unplaced:,.0f} {was} left out: {they} an object that no other answer names"
 
 
 def _declined(found: Evaluation) -> str:
