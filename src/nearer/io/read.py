@@ -279,8 +279,8 @@ def read_table(
     if len({part.kind for part in made}) > 1:
         made = [part.replaced(index=part.quadruplets()) for part in made]
     comparisons = made[0] if len(made) == 1 else Comparisons.concat(made)
-    flow = _flow(comparisons, found, dropped, are_answers=all(plan.form.kind != "votes" for plan in plans))
     dropped = join_dropped(dropped, {reason: (count, "") for reason, count in comparisons.dropped.items()})
+    flow = _flow(comparisons, found, dropped, are_answers=all(plan.form.kind != "votes" for plan in plans))
     if not len(comparisons) or (comparisons.weights is not None and not comparisons.weights.any()):
         why = nothing_left(dropped, comparisons.answers.n_checks, len(comparisons))
         raise FileFormatError(f"{table.name}: {why}")
@@ -309,7 +309,7 @@ def _flow(made: Comparisons, found: Sequence[Decoded], dropped: Dropped, are_ans
     people = [one.people for one in found if one.people is not None]
     n_people = len(frozenset().union(*people)) if people else None
     is_own = any(one.asked.number is not None for one in found)
-    counts = {reason: count for reason, (count, _) in dropped.items()}
+    counts = {reason: count for reason, (count, _) in dropped.items() if reason not in made.flow.dropped}
     return made.flow.as_read(counts, n_people, are_answers and not is_own)
 
 
