@@ -308,6 +308,7 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (rf"answers to the same question differ: going by them, {BEST}\.", None),
     (r"so this map is about as good as the answers allow\.", _as_good_as_allowed),
     (r"(?:so this map leaves|this map is) <room> points? (?:to be explained|short of that, which .*)\.", None),
+    (r"map of <objects> objects(?: Skip to the map)?", None),
     (r"<objects> objects\.|object \| x1 \| x2", None),
     (r"(\S+) \| (-?[\d.]+) \| (-?[\d.]+)", lambda truth, name, *cells: list(zip(cells, truth.embedding[name]))),
     (r"hollow: <few> objects that are in fewer than <need> questions, too few for a certain place\.", None),
@@ -501,7 +502,8 @@ def omissions(truth: Truth, texts: dict[str, str], asides: dict[str, str]) -> li
         missing = [] if re.search(rf"\b{gone}\b.*exclu", methods) else [f"{gone} people were excluded"]
         found.append(("methods", "says how many people were excluded", missing))
     if unplaced := truth.figure["unplaced"]:
-        missing = [f"{unplaced:,.0f} held-out answers name an object that no other answers name"]
+        said = re.search(rf"\b{unplaced:,.0f} (was|were) left out", methods)
+        missing = [] if said else [f"{unplaced:,.0f} held-out answers name an object that no other answer names"]
         found.append(("fit, methods", "counts held-out answers that no map can place", missing))
     for option, text in asides.items():
         # With --reliability, answers are weighted; with --cv-by participant, those of a participant are held out.

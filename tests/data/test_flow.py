@@ -60,7 +60,7 @@ def test_every_answer_is_accounted_for(tmp_path_factory, kinds, ending):
 
     left = made.people.names.tolist()
     counts = np.bincount(made.people.codes)
-    who = {name: None for name in ParticipantTable.__dataclass_fields__}
+    who = dict.fromkeys(ParticipantTable.__dataclass_fields__)
     who |= {"participant": np.array(left), "answers": counts}
     kept, _ = exclude(made, {"min_answers": 3}, ParticipantTable(**who))
     few = counts < 3
