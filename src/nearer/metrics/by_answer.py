@@ -47,8 +47,10 @@ def chance_level(comparisons: Comparisons) -> float:
     by the number of ways in which its objects could have been ranked.
     """
     kind, first = comparisons.answers.kind, first_rows(comparisons)[0]
+    if isinstance(kind, str) and kind in _BY_CHANCE:
+        return _BY_CHANCE[kind]
     if isinstance(kind, str):
-        chance = _of_rankings(comparisons) if kind == "rankings" else np.full(len(first), _BY_CHANCE[kind])
+        chance = _of_rankings(comparisons)
     else:
         kinds = comparisons.of_rows(kind).each()[first]
         chance = np.array([_BY_CHANCE.get(str(one), np.nan) for one in kinds])
