@@ -103,7 +103,7 @@ def test_what_does_not_fit_the_answers_is_not_believed(tmp_path):
     (tmp_path / "part.csv").write_text("\n".join(lines[:2]) + "\n")
     part = read_comparisons(tmp_path / "part.csv").comparisons
     assert (part.n_answers, part.flow.analysed) == (1, 2)
-    (tmp_path / "bad.csv").write_text(text.replace("collected", "colected"))
+    (tmp_path / "bad.csv").write_text(text.replace("collected", "gathered"))
     with pytest.raises(nearer.data.FileFormatError, match="flow"):
         read_comparisons(tmp_path / "bad.csv")
 
