@@ -144,20 +144,35 @@ class TestSuspicions:
         assert [one.kind for one in suspicions(Comparisons(index, participants=people))] == ["names"]
 
 
-def _leave_one_out(up, down):
-    answers = [1] * up + [-1] * down
+def _leave_one_out(answers):
     right = 0.0
-    for answer in answers:
-        rest = sum(answers) - answer
-        right += 0.5 if rest == 0 else float(np.sign(rest) == answer)
+    for k, answer in enumerate(answers):
+        others = answers[:k] + answers[k + 1 :]
+        top = [one for one in set(others) if others.count(one) == max(map(others.count, others))]
+        right += (answer in top) / len(top)
     return right
 
 
-@pytest.mark.parametrize(("up", "down"), [(2, 0), (1, 1), (2, 1), (3, 1), (2, 2), (5, 4), (0, 7)])
-def test_noise_ceiling_of_one_question(up, down):
-    upper, lower = noise_ceiling(np.array([[up], [down]], float))
-    assert upper == max(up, down) / (up + down)
-    assert lower == pytest.approx(_leave_one_out(up, down) / (up + down))
+QUESTIONS = ((2, 0), (1, 1), (2, 1), (3, 1), (2, 2), (5, 4), (0, 7), (2, 1, 1), (3, 3, 1), (3, 2, 2), (4, 2, 0, 2))
+
+
+@pytest.mark.parametrize("counts", [[one] for one in QUESTIONS] + [QUESTIONS])
+def test_noise_ceiling(counts):
+    answers = [[k for k, n in enumerate(one) for _ in range(n)] for one in counts]
+    question = np.repeat(np.arange(len(answers)), list(map(len, answers)))
+    alone = [len(answers)], [0]  # a question with one answer says nothing
+    given = np.append(question, alone[0]), np.concatenate([*answers, alone[1]])
+    upper, lower = noise_ceiling(*given, np.ones(len(given[0])))
+    assert upper == sum(map(max, counts)) / len(question)
+    assert lower == pytest.approx(sum(map(_leave_one_out, answers)) / len(question))
+
+
+def test_agreement_is_that_of_answers_not_of_their_comparisons():
+    """Two of three name the same odd one out; of their six comparisons, five agree with the majority."""
+    made = Comparisons.from_odd_one_out([[0, 1, 2]] * 3 + [[0, 1, 3]], [2, 2, 1, 3])
+    found = check(made)
+    assert found.noise_ceiling == pytest.approx(2 / 3)
+    assert (found.n_repeated_questions, found.n_repeated_answers, found.n_divided_questions) == (1, 3, 1)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import numpy as np
 from nearer.data import Comparisons, check_integer, constructors, splits
 from nearer.data.coded import distinct
 from nearer.data.messages import FileFormatError, counted, listed
-from nearer.data.splits import answer_of_rows, first_rows, question_of_rows, responses, shares_of_answers
+from nearer.data.splits import answer_of_rows, first_rows, responses, shares_of_answers
 from nearer.metrics.agreement import (
     MIN_SHARED,
     SIGNIFICANCE,
@@ -62,8 +62,9 @@ class CheckResult:
     n_answers: float  # answers that gave comparisons, votes each counted
     weights_are_votes: bool
     n_questions: int  # distinct questions
-    n_repeated_questions: int  # those of which something was answered more than once
+    n_repeated_questions: int  # those answered more than once
     n_repeated_answers: float  # the answers to these
+    n_divided_questions: int  # those answered in more than one way
     contradictions: list[Contradiction]  # the most evenly divided with the most answers first
     noise_ceiling: float | None
     noise_ceiling_low: float | None
@@ -77,6 +78,7 @@ class CheckResult:
     answers_are_rows: bool = True  # an odd-one-out answer or a ranking gives several rows
     n_attention_checks: int = 0
     n_attention_failed: int = 0  # those answered wrongly
+    n_apart: float = 0.0  # answers about objects of every component but the largest
 
     @property
     def ok(self) -> bool:
@@ -155,7 +157,7 @@ class CheckResult:
             facts["attention checks"] = f"{self.n_attention_checks:,}, of which {self.n_attention_failed:,} failed"
         facts["questions"] = (
             f"{self.n_questions:,}, of which {self.n_repeated_questions:,} answered more than once, "
-            f"{len(self.contradictions):,} both ways"
+            f"{self.n_divided_questions:,} in more than one way"
         )
         if self.contradictions:
             shown = (f"({listed(c.row)}) {c.votes_for:g} to {c.votes_against:g}" for c in self.contradictions[:3])
@@ -205,15 +207,20 @@ def check(comparisons: Comparisons, n_components: int | None = None) -> CheckRes
     index, n_objects, answers = comparisons.index, comparisons.n_objects, comparisons.answers
     columns, side = splits.same_question(index)
     first, member = splits.group(columns, n_objects)
-    votes, answer, question = comparisons.votes, answer_of_rows(comparisons), question_of_rows(comparisons)
+    votes, answer = comparisons.votes, answer_of_rows(comparisons)
     counts = np.stack([np.bincount(member, weights=votes * which, minlength=len(first)) for which in (~side, side)])
     total = counts.sum(axis=0)
-    repeated = total > 1
-    ceiling, low = noise_ceiling(counts[:, repeated])
+    asked_each, said_each = responses(comparisons)
+    given = votes[first_rows(comparisons)[0]]
+    n_given = np.bincount(asked_each, given)
+    divided = np.bincount(distinct(asked_each * (said_each.max() + 1) + said_each) // (said_each.max() + 1)) > 1
+    ceiling, low = noise_ceiling(asked_each, said_each, given)
     asked = [column[first] for column in columns]
     names = np.arange(n_objects) if comparisons.labels is None else comparisons.labels
     seen, blind = comparisons.seen, comparisons.at_random
     groups = components(index, n_objects, seen)
+    apart = np.ones(n_objects, dtype=bool)
+    apart[groups[0]] = False
     failed = 0 if answers.correct is None else np.count_nonzero(answers.is_check() & (answers.correct == 0))
     return CheckResult(
         kind=comparisons.kind,
@@ -223,9 +230,10 @@ def check(comparisons: Comparisons, n_components: int | None = None) -> CheckRes
         n_degenerate=comparisons.dropped.get("degenerate", 0),
         n_answers=comparisons.n_answers,
         weights_are_votes=answers.votes is not None,
-        n_questions=int(np.count_nonzero(np.bincount(question, weights=votes))),
-        n_repeated_questions=len(distinct(question[repeated[member]])),
-        n_repeated_answers=answers[distinct(answer[repeated[member]])].count,
+        n_questions=int(np.count_nonzero(n_given)),
+        n_repeated_questions=int(np.count_nonzero(n_given > 1)),
+        n_repeated_answers=float(n_given[n_given > 1].sum()),
+        n_divided_questions=int(np.count_nonzero(divided)),
         contradictions=_contradictions(asked, counts, names),
         noise_ceiling=ceiling,
         noise_ceiling_low=low,
@@ -239,6 +247,7 @@ def check(comparisons: Comparisons, n_components: int | None = None) -> CheckRes
         answers_are_rows=len(distinct(answer)) == len(answer),
         n_attention_checks=answers.n_checks,
         n_attention_failed=int(failed),
+        n_apart=float(shares_of_answers(comparisons)[apart[index[:, 0]]].sum()),
     )
 
 

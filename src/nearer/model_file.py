@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearer import solvers as _solvers
 from nearer.archive import Arrays, as_json, from_json, little_endian, read_archive, write_archive
-from nearer.data import Answers, Comparisons, check_bool
+from nearer.data import Answers, Comparisons, Flow, check_bool
 from nearer.data.answers import DETAILS
 from nearer.data.coded import Coded
 from nearer.featuremap import FeatureMap, kernel_ridge
@@ -123,6 +123,8 @@ def _encode_estimator(
     if with_comparisons and hasattr(estimator, "comparisons_"):
         data = estimator.comparisons_
         counts = {"n_objects": data.n_objects, "dropped": data.dropped, "n_answers": len(data.answers)}
+        if data.flow != Flow.of(data.answers, data.n_answers, data.dropped):  # else as in files of earlier versions
+            counts["flow"] = data.flow.to_dict()
         about["comparisons"] = counts
         _put(arrays, "comparisons_", {"index": data.index, "weights": data.weights, "answer": data.answer})
         for name, values in {"kind": data.answers.kind, **data.answers.known()}.items():
@@ -145,12 +147,13 @@ def _decode_comparisons(about: dict[str, Any], labels: np.ndarray | None, arrays
         details["chosen_by"] = _decode_coded(arrays, "comparisons_chosen_by", "comparisons_ways")
         # version 0.1.0 wrote a name for every row
         people = arrays.get("comparisons_participants") if people is None else people
-        return Comparisons(*made, participants=people, details=details).replaced(dropped=dropped)
+        return Comparisons(*made, participants=people, details=details).replaced(dropped=dropped, flow=None)
     found: dict[str, Any] = {name: arrays.get(f"answers_{name}") for name in ("votes", *DETAILS)}
     found |= {name: _decode_coded(arrays, f"answers_{name}", f"answers_{name}_names") for name in _CODED}
     kind = found.pop("kind") or about["kind"]
     answers, answer = Answers(kind, int(about["n_answers"]), **found), arrays.get("comparisons_answer")
-    return Comparisons(*made).replaced(answers=answers, answer=answer, dropped=dropped)
+    flow = None if "flow" not in about else Flow.from_dict(about["flow"])
+    return Comparisons(*made).replaced(answers=answers, answer=answer, dropped=dropped, flow=flow)
 
 
 def _check_counts(data: Comparisons, n_objects: int) -> None:

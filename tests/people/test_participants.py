@@ -177,7 +177,7 @@ def test_without_rules_nobody_is_left_out(study, table):
     assert kept == study
     assert str(gone) == "No exclusion rules were set; all 30 participants were kept (1,800 answers)."
     _, gone = exclude(study, {"min_answers": 10, "better_than_chance": False}, table)
-    assert str(gone).startswith("Of 30 participants, none was excluded by the rules set beforehand (nobody gave")
+    assert str(gone).startswith("Of 30 participants, none was excluded by these rules (nobody gave")
 
 
 def test_attention_checks_have_no_comparisons_but_count(study):

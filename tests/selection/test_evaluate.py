@@ -160,3 +160,51 @@ def test_scores_are_those_of_the_metrics(model, answers):
     np.testing.assert_array_equal(calibrate(model, answers).count, known.count)
     without = score_map(OrdinalEmbedding(2, loss="soe", random_state=0).fit(answers), answers)
     assert set(without) == {"accuracy", "n_comparisons", "n_satisfied"}
+
+
+def single_questions(n_people, people=True):
+    """Each of 12 objects is the anchor of one question, asked of everybody: held out, it has no position left."""
+    rng = np.random.default_rng(0)
+    questions = np.array([[k, *rng.choice(np.arange(12, 18), 2, replace=False)] for k in range(12)])
+    index = np.tile(questions, (n_people, 1))
+    who = np.repeat(np.arange(n_people), len(questions)) if people else None
+    return Comparisons(index, participants=who)
+
+
+def test_folds_are_those_that_can_be_evaluated():
+    data = single_questions(8)
+    model = OrdinalEmbedding(1, random_state=0).fit(data)
+    found = evaluate(model, data, people=False)
+    assert (found.folds_by, found.n_unplaced) == ("participant", 0)
+    assert found.held_out == 1
+    for options in ({"cv_by": "question"}, {"comparisons": single_questions(8, people=False)}):
+        with pytest.warns(InputWarning, match="cross-validation left out: .* no map made without them"):
+            found = evaluate(model, **{"comparisons": data, "people": False} | options)
+        assert (found.held_out, found.fold_accuracy) == (None, ())
+        assert "100% of the held-out answers name an object" in found.declined
+        assert replace(Evaluation(), **figures_of(found.summary())).declined == found.declined
+
+
+def test_held_out_answers_that_no_map_can_predict_are_counted_apart(model, answers):
+    alone = Comparisons([[12, 0, 1], [13, 2, 3], [13, 2, 3]], labels=[*LABELS, "new", "rare"])
+    both = Comparisons(np.concatenate([answers.index, alone.index]), labels=alone.labels)
+    found = evaluate(OrdinalEmbedding(2, loss="ste", random_state=0).fit(both), people=False)
+    assert (found.folds_by, found.n_unplaced) == ("question", 3)
+    assert 0.7 < found.held_out < 1
+    assert figures_of(found.summary())["n_unplaced"] == 3
+
+
+def test_figures_of_answers_with_several_comparisons_are_by_answer():
+    points = np.random.default_rng(1).normal(size=(10, 2))
+    sets = np.array([np.random.default_rng(k).choice(10, 3, replace=False) for k in range(150)])
+    apart = np.linalg.norm(points[sets][:, :, None] - points[sets][:, None], axis=-1).sum(axis=2)
+    central = sets[np.arange(150), apart.argmin(axis=1)]
+    central[::5] = sets[::5, 0]  # some careless answers
+    data = Comparisons.from_most_central(sets, central)
+    model = OrdinalEmbedding(2, random_state=0).fit(data)
+    found = evaluate(model, data, people=False)
+    near, far = (np.linalg.norm(np.diff(model.embedding_[data.index[:, [0, k]]], axis=1)[:, 0], axis=1) for k in (1, 2))
+    assert found.training == pytest.approx((near < far).reshape(-1, 2).all(axis=1).mean())
+    assert found.training < model.score(data)
+    assert found.held_out < model.score(data) - 0.05
+    assert figures_of(found.summary())["chance"] == found.chance == pytest.approx(1 / 3)

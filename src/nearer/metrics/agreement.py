@@ -20,19 +20,31 @@ _ROUGH = 0.1
 _LARGE = 1000.0
 
 
-def noise_ceiling(counts: np.ndarray) -> tuple[float | None, float | None]:
-    """Upper and lower estimate of the best accuracy on repeated questions, given the answers each way (2, n_questions).
+def noise_ceiling(question: np.ndarray, response: np.ndarray, votes: np.ndarray) -> tuple[float | None, float | None]:
+    """Upper and lower estimate of the best accuracy on repeated questions; None without such questions.
 
-    Upper: agreement with the majority of all answers to the same question. Lower: agreement of each answer with the
-    majority of the others, a tie counting one half.
+    Given are the question and the response of each answer, int (n,), and how often it was given. Upper: agreement with
+    the most frequent response to the same question. Lower: agreement of each answer with the most frequent response
+    among the others; if k responses are tied, it counts 1 / k.
     """
-    if not counts.size:
+    pair, member = np.unique(np.stack([question, response]), axis=1, return_inverse=True)
+    count, question = np.bincount(member.ravel(), votes), pair[0]
+    total = np.bincount(question, count)
+    many = total[question] > 1
+    if not many.any():
         return None, None
-    more, less = counts.max(axis=0), counts.min(axis=0)
-    total = counts.sum()
-    # An answer of the minority always meets a majority against it; so does every answer to an evenly divided question.
-    agreeing = np.where(more - 1 > less, more, np.where(more - 1 == less, more / 2, 0.0))
-    return float(more.sum() / total), float(agreeing.sum() / total)
+    order = np.lexsort((-count, question))
+    order = order[many[order]]
+    count, question = count[order], question[order]
+    first = np.flatnonzero(np.append(True, question[1:] != question[:-1]))
+    # The next: the second response to the same question, 0 if all answers are the same.
+    padded, owner = np.append(count, 0.0), np.append(question, -1)
+    following = np.where(owner[first + 1] == question[first], padded[first + 1], 0.0)
+    more, same = count[first], np.cumsum(np.isin(np.arange(len(count)), first)) - 1
+    n_next = np.bincount(same, count == following[same]) - (more == following)
+    # An answer that is not the most frequent meets a majority against it, as does every answer to a divided question.
+    agreeing = np.where(more - 1 > following, more, np.where(more - 1 == following, more / (1 + n_next), 0.0))
+    return float(more.sum() / count.sum()), float(agreeing.sum() / count.sum())
 
 
 def ceiling_is_rough(low: float, high: float, n_questions: int, level: float = 0.95) -> bool:

@@ -12,6 +12,7 @@ from nearer.selection.dimension import flat_from
 from nearer.selection.thresholds import CLEAR, WORTHWHILE
 
 if TYPE_CHECKING:
+    from nearer.data import Flow
     from nearer.metrics import WorstComparisons
     from nearer.selection import DimensionSelection, Evaluation
 
@@ -53,12 +54,12 @@ def preferred_dimension(shown: int, chosen: int | None, accuracy: Mapping[int, f
 def headline(found: Evaluation) -> str:
     """The one sentence to remember."""
     if found.held_out is not None and not _is_stuck(found):
-        text = f"The map satisfies {percent(found.held_out)} of answers it has not seen"
+        text = f"The map satisfies {percent(found.held_out)} of answers it has not seen ({guessing(found)})"
         if found.ceiling is not None and not found.ceiling_is_rough:
             return f"{text}; where a question was repeated, {percent(found.ceiling)} of answers side with the majority."
         return text + "."
     if found.training is not None:
-        return f"The map satisfies {percent(found.training)} of the answers it was made from."
+        return f"The map satisfies {percent(found.training)} of the answers it was made from ({guessing(found)})."
     return "A map of the objects, made from comparisons."
 
 
@@ -66,9 +67,10 @@ def fit_sentences(found: Evaluation, preferred: str | None = None) -> list[str]:
     """What the scores say together, and what they cannot say; `preferred` is of `preferred_dimension`."""
     held_out, training, said = found.held_out, found.training, []
     if held_out is None and training is not None:
+        why = "was not measured" if not found.declined else f"is not reported: {_declined(found)}"
         said.append(
-            "Accuracy on new answers was not measured. Accuracy on the answers that the map was made from is always "
-            "too optimistic."
+            f"Accuracy on new answers {why}. Accuracy on the answers that the map was made from is always too "
+            "optimistic."
         )
     elif held_out is not None and training is not None and _is_stuck(found):
         said.append(
@@ -77,7 +79,7 @@ def fit_sentences(found: Evaluation, preferred: str | None = None) -> list[str]:
             "minimum. More random starts (n_init) usually help."
         )
     if _is_guessing(found):
-        said.append("This cannot be distinguished from guessing, which satisfies 50 %.")
+        said.append(f"This cannot be distinguished from guessing, which satisfies {chance_text(found)}.")
     if held_out is not None and training is not None and training - held_out > CLEAR:
         said.append(_gap(training - held_out, preferred))
     said += [_agreement(found), _room(found, preferred)]
@@ -90,7 +92,7 @@ def _is_stuck(found: Evaluation) -> bool:
 
 
 def _is_guessing(found: Evaluation) -> bool:
-    return found.held_out_low is not None and found.held_out_low <= 0.5
+    return found.held_out_low is not None and found.held_out_low <= found.chance
 
 
 def _gap(gap: float, preferred: str | None) -> str:
@@ -105,16 +107,15 @@ def _gap(gap: float, preferred: str | None) -> str:
 
 def _agreement(found: Evaluation) -> str:
     if found.ceiling is None:
-        return "No repeated questions were measured, so how far people agree with each other is unknown."
+        return "No question was answered more than once, so the best possible accuracy is unknown."
     if found.ceiling <= 0.5:
-        return "Answers to repeated questions are evenly divided, so how far people agree with each other is unknown."
+        return "Answers to repeated questions are evenly divided, so the best possible accuracy is unknown."
     if found.ceiling_is_rough and found.ceiling_questions is not None:
         questions = counted(found.ceiling_questions, "question was", "questions were")
-        return f"Only {questions} repeated, too few to estimate how far people agree with each other."
+        return f"Only {questions} repeated, too few to estimate the best possible accuracy."
     if found.ceiling == 1 and found.ceiling_low in (None, 1):
         return "Wherever a question was repeated, all answers were the same, so a map could satisfy 100 %."
-    best = ceiling_text(found)
-    return f"People are not fully consistent: going by repeated questions, the best possible map satisfies {best}."
+    return f"Answers to the same question differ: going by them, {best_possible(found)}."
 
 
 def _room(found: Evaluation, preferred: str | None) -> str:
@@ -153,6 +154,15 @@ def ceiling_text(found: Evaluation) -> str:
     return percent(high) if percent(low) == percent(high) else interval(low, high)
 
 
+def best_possible(found: Evaluation) -> str:
+    """The noise ceiling as the end of a sentence."""
+    high = found.ceiling or 0
+    low = high if found.ceiling_low is None else found.ceiling_low
+    if round(100 * low) == round(100 * high):
+        return f"the best possible accuracy is about {100 * high:.0f} %"
+    return f"the best possible accuracy lies between about {100 * low:.0f} % and {100 * high:.0f} %"
+
+
 def ceiling_source(found: Evaluation) -> str:
     """What the noise ceiling was estimated from."""
     return f"noise ceiling, from {counted(found.ceiling_questions or 0, 'repeated question')}"
@@ -162,9 +172,12 @@ def scores_line(found: Evaluation) -> str:
     """The scores in one line; "" if there are none."""
     parts = []
     if found.training is not None:
-        parts.append(f"{percent(found.training)} of the answers satisfied")
+        parts.append(f"{percent(found.training)} of the answers satisfied ({guessing(found)})")
     if found.fold_accuracy:
         parts.append(cross_validation_text(found))
+        parts += [f"of these, {unplaced_answers(found)}"] if found.n_unplaced else []
+    elif found.declined:
+        parts.append(f"accuracy on new answers not reported: {_declined(found)}")
     if found.ceiling is not None and not found.ceiling_is_rough:
         parts.append(f"noise ceiling {percent(found.ceiling)}")
     return "; ".join(parts)
@@ -175,6 +188,27 @@ def cross_validation_text(found: Evaluation, what: str = "answers") -> str:
     which = " to random questions" if found.random_only else ""
     how = f"{len(found.fold_accuracy)}-fold cross-validation, {_bounds(found)}"
     return f"{percent(found.held_out or 0)} of held-out {what}{which} ({how})"
+
+
+def chance_text(found: Evaluation) -> str:
+    """The chance level: "50 %" or "33.3 %"."""
+    return percent(found.chance).replace(".0 %", " %")
+
+
+def guessing(found: Evaluation) -> str:
+    """What a map made without the answers satisfies."""
+    return f"guessing: {chance_text(found)}"
+
+
+def unplaced_answers(found: Evaluation) -> str:
+    """How many held-out answers were not evaluated."""
+    they = "it names" if found.n_unplaced == 1 else "they name"
+    was = "was" if found.n_unplaced == 1 else "were"
+    return f"{found.n_unplaced:,.0f} {was} left out: {they} an object that no other answer names"
+
+
+def _declined(found: Evaluation) -> str:
+    return found.declined.removeprefix("comparisons: ")
 
 
 def score_lines(found: Mapping[str, Any]) -> str:
@@ -223,6 +257,58 @@ def data_sentence(check: Mapping[str, Any]) -> str:
     return text if people is None else f"{text}, by {counted(len(people), 'participant')}"
 
 
+_ASKED = {
+    "triplets": "which of two objects is nearer to a third one",
+    "quadruplets": "in which of two pairs the objects are nearer to each other",
+    "odd-one-out": "which of three objects is the odd one out",
+    "most-central": "which of three objects is the most central one",
+    "rankings": "which of several objects are nearest to another one",
+}
+
+
+def flow_sentences(flow: Flow, kinds: Sequence[str], check: Mapping[str, Any]) -> list[str]:
+    """From the answers collected to those analysed; `check` is of the latter, from `CheckResult.to_dict`."""
+    what = "trial" if "no answer" in flow.dropped else "answer"
+    people = "" if flow.participants is None else f" from {counted(flow.participants, 'participant')}"
+    asked = " or ".join(_ASKED[kind] for kind in kinds)
+    were = counted(flow.collected, f"{what} was", f"{what}s were")
+    said = [f"{were} collected{people}; the question was {asked}."]
+    if flow.checks:
+        were = counted(flow.checks, "answer was an attention check", "answers were attention checks")
+        unjudged = f"; {flow.unjudged:,.0f} had no right answer" if flow.unjudged else ""
+        said.append(f"{were}, of which {flow.passed:,.0f} passed and {flow.failed:,.0f} failed{unjudged}.")
+    analysed = None if check.get("participants") is None else len(check["participants"])
+    for one in flow.excluded:
+        who = counted(one.participants, "participant")
+        rules = listed([f"{n:,} {words}" for words, n in one.rules.items()], 9)
+        several = "; some broke more than one rule" if sum(one.rules.values()) > one.participants else ""
+        which = "rules set in advance" if one.preregistered else "these rules"
+        answers = counted(one.answers, "answer")
+        were = "was" if one.participants == 1 else "were"
+        said.append(f"{who} ({answers}) {were} excluded by {which}: {rules}{several}.")
+    if flow.dropped:
+        why = listed([f"{count:,.0f} ({reason})" for reason, count in flow.dropped.items()], 9)
+        were = counted(sum(flow.dropped.values()), f"{what} was", f"{what}s were")
+        said.append(f"{were} not used: {why}.")
+    if flow.rows:
+        why = listed([f"{count:,} ({reason})" for reason, count in flow.rows.items()], 9)
+        said.append(f"Rows of the file that are not counted: {why}.")
+    if flow.participants is not None and analysed is not None:
+        lost = flow.participants - sum(one.participants for one in flow.excluded) - analysed
+        if lost > 0 and check["n_answers"] == flow.analysed:
+            said.append(f"No answer was left of {counted(lost, 'participant')}.")
+    of = "" if check["n_answers"] == flow.analysed else f" (of {flow.analysed:,.0f} that were left)"
+    several = "" if check["answers_are_rows"] else f", which give {check['n_comparisons']:,} comparisons"
+    said.append(f"Analysed were {data_sentence(check)}{of}{several}.")
+    if len(check["components"]) > 1:
+        groups, apart = counted(len(check["components"]), "group"), counted(check["n_apart"], "answer")
+        said.append(
+            f"The objects fall into {groups} that were never compared with each other ({apart} to questions about the "
+            "smaller ones), so the relative positions of the groups are arbitrary."
+        )
+    return said
+
+
 def picture_sentences(
     n_shown: int, n_objects: int, missing: Sequence[str], unreadable: Sequence[str], n_over: int
 ) -> list[str]:
@@ -251,7 +337,7 @@ CLUSTERS = (
     "Colours: clusters found on the map, not given with the answers. Their stability is the mean overlap with the most "
     "similar cluster on maps of resampled answers and objects; 1 is always the same objects."
 )
-LEARNING = "Accuracy on answers not seen, by the number of answers used. The dashed part is extrapolated."
+LEARNING = "Accuracy on comparisons not seen, by the number of comparisons used. The dashed part is extrapolated."
 PEOPLE_TITLES = {
     "participant": "Person", "answers": "Answers", "seconds": "Seconds", "first": "First option",
     "same_side": "Same side", "streak": "Longest streak", "repeats": "Repeats", "repeats_alike": "Alike",

@@ -18,7 +18,14 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.io.frames import is_table
 from nearer.losses import Loss, STELoss, TSTELoss
-from nearer.metrics import comparison_accuracy, comparison_distances, fit_answer_law, log_ratio, procrustes_align
+from nearer.metrics import (
+    answer_accuracy,
+    comparison_accuracy,
+    comparison_distances,
+    fit_answer_law,
+    log_ratio,
+    procrustes_align,
+)
 from nearer.metrics.answer_law import log_odds
 from nearer.metrics.comparison import on_labels
 from nearer.notebook import html_table
@@ -187,7 +194,7 @@ def bootstrap(
         weights, left_out = draw(own)
         drawn = data[weights > 0].replaced(weights=weights[weights > 0])
         X = fit_best(base, drawn, starts, fresh, own).embedding_
-        score = comparison_accuracy(X, data[left_out]) if left_out.any() else math.nan
+        score = answer_accuracy(X, data[left_out]) if left_out.any() else math.nan
         kept = (weights, left_out) if number < _N_JUDGES else None
         return procrustes_align(X, full.embedding_), score, kept
 

@@ -13,7 +13,7 @@ from nearer.check import CheckResult, check
 from nearer.data import Comparisons, check_bool
 from nearer.data.messages import counted
 from nearer.estimator import OrdinalEmbedding
-from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
+from nearer.metrics import Calibration, answer_accuracy, calibration, chance_level, log_loss, wilson_interval
 from nearer.metrics.agreement import ceiling_is_rough
 from nearer.metrics.comparison import filled
 from nearer.people import ParticipantTable, participants
@@ -34,6 +34,8 @@ _CROSS_VALIDATION = {
     "high": "held_out_high",
     "level": "level",
     "fold_accuracy": "fold_accuracy",
+    "folds_by": "folds_by",
+    "n_unplaced": "n_unplaced",
 }
 _CHECKED = (
     "n_questions",
@@ -50,7 +52,7 @@ _CHECKED = (
 class Evaluation:
     """What is known about a map beyond its positions; None for what was not measured.
 
-    Accuracies are fractions of answers satisfied.
+    Accuracies are fractions of answers satisfied; an answer that gave several comparisons is if all of them hold.
     """
 
     training: float | None = None  # accuracy on the answers the map was made from
@@ -58,12 +60,16 @@ class Evaluation:
     held_out_low: float | None = None  # interval for held_out, of confidence level
     held_out_high: float | None = None
     level: float = LEVEL
+    chance: float = 0.5  # accuracy of a map made without the answers
     ceiling: float | None = None  # repeated answers that agree with the majority: an upper bound for any map
     ceiling_low: float | None = None  # each answer compared with the others only: a lower bound for the best map
     ceiling_questions: int | None = None  # repeated questions that the ceiling was found from
     random_only: bool = False  # held_out is of answers to random questions alone: others were chosen by earlier answers
     standard_error: float | None = None  # of held_out, a mean over the folds
     fold_accuracy: tuple[float, ...] = ()
+    folds_by: str = "question"  # what stayed in one fold
+    n_unplaced: float = 0.0  # held-out answers about objects of no other answers, which no map can predict
+    declined: str = ""  # why held_out is not known
     check: CheckResult | None = None
     dimensions: DimensionSelection | None = None
     learning_curve: LearningCurve | None = None
@@ -92,10 +98,14 @@ class Evaluation:
 
     def summary(self) -> dict[str, Any]:
         """All results as plain values, as in summary.json; `figures_of` reads individual figures back."""
-        values: dict[str, Any] = {"training_accuracy": self.training, "cross_validation": None, "check": None}
+        values: dict[str, Any] = {
+            "training_accuracy": self.training, "chance_level": self.chance, "cross_validation": None, "check": None
+        }  # fmt: skip
         if self.fold_accuracy:
             figures = {name: getattr(self, field) for name, field in _CROSS_VALIDATION.items()}
             values["cross_validation"] = {"n_folds": len(self.fold_accuracy)} | figures
+        elif self.declined:
+            values["cross_validation"] = {"declined": self.declined}
         if self.dimensions is not None:
             found = self.dimensions
             values["dimensions"] = found.to_dict() | {"chosen": found.chosen, "verdict": found.verdict}
@@ -116,12 +126,14 @@ class Evaluation:
 
 def figures_of(summary: Mapping[str, Any]) -> dict[str, Any]:
     """The single figures in what `Evaluation.summary` gave, as arguments of `Evaluation`."""
-    figures = {}
+    figures = {"chance": summary["chance_level"]} if "chance_level" in summary else {}
     if summary.get("training_accuracy") is not None:
         figures["training"] = summary["training_accuracy"]
     found = summary.get("cross_validation")
-    if found is not None:
-        figures |= {field: found[name] for name, field in _CROSS_VALIDATION.items()}
+    if found is not None and "declined" in found:
+        figures["declined"] = found["declined"]
+    elif found is not None:
+        figures |= {field: found[name] for name, field in _CROSS_VALIDATION.items() if name in found}
         figures["fold_accuracy"] = tuple(figures["fold_accuracy"])
     checked = summary.get("check")
     return figures if checked is None else figures | _ceiling(checked)
@@ -142,7 +154,7 @@ def evaluate(
     comparisons: Any = None,
     *,
     cv: int | None = None,
-    cv_by: str = "question",
+    cv_by: str | None = None,
     dims: Iterable[int] | None = None,
     learning_curve: bool = False,
     bootstrap: int | None = None,
@@ -159,8 +171,9 @@ def evaluate(
         Answers to evaluate the map on. Default: those it was made from.
     cv : int, optional
         Folds of the cross-validation, 0 for none. Default: 5 where that is informative and quick.
-    cv_by : {"question", "participant"}
-        What stays together in a fold: all answers to a question, or all of a person.
+    cv_by : {"question", "participant"}, optional
+        What stays together in a fold: all answers to a question, or all of a person. Default: the former, unless most
+        held-out answers then name an object that occurs in no other question.
     dims : iterable of int, optional
         Dimensions to try.
     learning_curve : bool
@@ -178,7 +191,7 @@ def evaluate(
     Interrupted
         By ctrl-C; `found` has the results so far.
     """
-    if cv_by not in ("question", "participant"):
+    if cv_by not in (None, "question", "participant"):
         raise ValueError(f"cv_by: got {cv_by!r}, expected 'question' or 'participant'")
     check_bool(learning_curve, "learning_curve")
     check_bool(people, "people", allow_none=True)
@@ -195,13 +208,17 @@ def evaluate(
             return study(*given, **how, random_state=model.random_state, n_jobs=model.n_jobs)
         except ValueError as error:
             warnings.warn(f"{name} left out: {error}", InputWarning, stacklevel=3)
+            reasons[name] = str(error)
             return None
 
-    checked = check(answers, model.n_components_)
-    found: dict[str, Any] = {"training": model.score(answers), "check": checked, **_ceiling(vars(checked))}
+    checked, reasons = check(answers, model.n_components_), dict[str, str]()
+    found: dict[str, Any] = {
+        "training": answer_accuracy(filled(model.embedding_, answers.n_objects), answers),
+        "chance": chance_level(answers), "check": checked, **_ceiling(vars(checked)),
+    }  # fmt: skip
     usual = default_folds(answers)
     folds = usual if cv is None else cv
-    how = {"n_folds": folds or FOLDS, "groups": "participants" if cv_by == "participant" else None}
+    how = {"n_folds": folds or FOLDS, "groups": None if cv_by is None else f"{cv_by}s"}
     tried, own = [] if dims is None else list(dims), model.n_components_
 
     def by_dimension(*given: Any, **how: Any) -> DimensionSelection:
@@ -221,7 +238,7 @@ def evaluate(
             if own not in tried or measured is None:
                 details = f"{folds} folds"
                 measured = attempt("cross-validation", details, cross_validate_dimensions, model, answers, [own], **how)
-            found |= {} if measured is None else _held_out(measured, own)
+            found |= {"declined": " ".join(reasons.values())} if measured is None else _held_out(measured, own)
         if learning_curve:
             found["learning_curve"] = attempt("learning curve", "10 repeats", measure_learning_curve, model, answers)
         n_resamples = default_resamples(answers, model.solver, model.reliability) if bootstrap is None else bootstrap
@@ -251,7 +268,8 @@ def _held_out(found: DimensionSelection, n_components: int) -> dict[str, Any]:
     mean, error = float(found.accuracy[at]), float(found.accuracy_se[at])
     half = float(t.ppf((1 + LEVEL) / 2, len(folds) - 1)) * error
     bounds = {"held_out_low": max(mean - half, 0.0), "held_out_high": min(mean + half, 1.0)}
-    return {"held_out": mean, "standard_error": error, "fold_accuracy": folds, **bounds}
+    how = {"folds_by": found.folds_by, "n_unplaced": found.n_unplaced}
+    return {"held_out": mean, "standard_error": error, "fold_accuracy": folds, **bounds, **how}
 
 
 def score_map(model: OrdinalEmbedding, comparisons: Any) -> dict[str, Any]:

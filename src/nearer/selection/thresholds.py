@@ -15,6 +15,7 @@ RESAMPLES = 100  # of a bootstrap by default: they give standard errors to withi
 # Up to these sizes, measured, 100 resamples take seconds. By size, not by time: the same answers give the same report.
 MOST_RESAMPLED, MOST_OBJECTS_RESAMPLED = 20_000, 500
 CLEAR = 0.05  # difference in accuracy beyond which training and held-out answers are clearly different
+MOST_UNPLACED = 0.5  # fraction of held-out answers about objects of no other answer: beyond, the rest shows little
 WORTHWHILE = 0.01  # gain in accuracy for which another dimension is preferred
 LEVEL = 0.95  # of the interval for the held-out accuracy
 FEWEST_FOR_LAW = 40  # answers to hold a quarter of them out for the answer law: 10 for its two parameters
