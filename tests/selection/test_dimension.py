@@ -13,7 +13,7 @@ from nearer.auto_dimension import Evidence, choose_components, weigh
 from nearer.datasets import make_comparisons, make_points
 from nearer.refits import at_random, fit_best, simulated, template
 from nearer.selection import cross_validate_dimensions
-from nearer.selection.dimension import _as_of_all, conclude
+from nearer.selection.dimension import _as_of_all, conclude, sampling_error
 from problems import odd_one_out
 
 
@@ -94,6 +94,26 @@ def test_answers_that_belong_together_count_once_and_weights_as_rows_would():
     weighted = weigh(dims, np.array([x, y]), units, weights.astype(float))
     repeated = weigh(dims, np.repeat([x, y], weights, axis=1), np.repeat(units, weights))
     assert weighted.better[0, 1] == pytest.approx(repeated.better[0, 1], rel=1e-3)
+
+
+def test_sampling_errors_of_answers_that_go_together():
+    rng = np.random.default_rng(1)
+    right, rows = rng.random(300) < 0.8, np.arange(300)
+    once = sampling_error(right, None, [rows])
+    assert once == pytest.approx(np.std(right, ddof=1) / 300**0.5)
+    copies = np.tile(right, 3)
+    assert sampling_error(copies, None, [np.tile(rows, 3)]) == pytest.approx(once)
+    assert sampling_error(right, np.full(300, 3.0), [rows]) == pytest.approx(once)
+    # 30 people answer the same 40 questions; both differ, and the mean is that of other people and other questions
+    means = []
+    for _ in range(200):
+        easy, careful = rng.normal(size=40), rng.normal(size=30)
+        table = rng.normal(size=(30, 40)) < 1.0 + easy + careful[:, None]
+        means.append(table.mean())
+    person, question = np.divmod(np.arange(1200), 40)
+    found = sampling_error(table.ravel(), None, [question, person])
+    assert found == pytest.approx(np.std(means), rel=0.35)
+    assert found > max(sampling_error(table.ravel(), None, [units]) for units in (question, person))
 
 
 @pytest.mark.parametrize("true", [1, 2, 3])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.stats import chi2, norm, t
 from sklearn.base import clone
 
 from nearer.data import Answers, Comparisons, as_generator, check_fraction, check_integer
@@ -22,6 +22,7 @@ from nearer.metrics import comparison_accuracy, comparison_distances, fit_answer
 from nearer.metrics.answer_law import log_odds
 from nearer.metrics.comparison import on_labels
 from nearer.refits import fit_best, fit_quietly, quiet_map, simulated, template
+from nearer.selection.thresholds import SPREAD_OF_RESAMPLES, WEIGHT_OF_TRAINING
 
 # Resamples whose left-out answers the answer law is fitted to; sets of simulated answers; most questions used to widen
 # the intervals; level at which the widened intervals are exact for simulated answers.
@@ -83,22 +84,27 @@ class Bootstrap:
     embedding: np.ndarray  # (n_objects, n_components), fitted to all answers
     samples: np.ndarray  # (n_resamples, n_objects, n_components), aligned with `embedding`; NaN where not placed
     covariance: np.ndarray  # (n_objects, n_components, n_components); NaN with fewer than 2 resamples
+    training_accuracy: float  # of `embedding`, on the answers it was fitted to
     accuracy_samples: np.ndarray  # (n_resamples,), on the answers left out; NaN if none was left out
     by: str  # "comparison" or "participant"
+    n_units: int  # of what is drawn
     labels: np.ndarray | None  # (n_objects,)
     widening: float
     likely: np.ndarray  # (n_objects, n_components)
     simulated: np.ndarray  # (m, n_objects, n_components), aligned with `embedding`
 
     def accuracy(self, level: float = 0.9) -> Interval:
-        """Accuracy on answers that were not used: mean over the resamples, and quantiles of them.
+        """Accuracy on new answers, by the .632 rule (Efron, 1983): 63.2 % on answers left out, 36.8 % training accuracy.
 
-        A resample holds about 63 % of the answers, so this is a little below the accuracy of the map.
+        A resample holds about 63 % of the answers, so the accuracy on those left out alone is too low.
         """
         known = self.accuracy_samples[np.isfinite(self.accuracy_samples)]
-        if not len(known):
-            raise ValueError("accuracy: every resample contains all answers, so none is left to test on")
-        return replace(interval_of(known, level), estimate=float(known.mean()))
+        if len(known) < 2:
+            raise ValueError("accuracy: nearly all resamples contain all answers, so too few are left to test on")
+        check_fraction(level, "level")
+        new = (1.0 - WEIGHT_OF_TRAINING) * float(known.mean()) + WEIGHT_OF_TRAINING * self.training_accuracy
+        half = SPREAD_OF_RESAMPLES * float(t.ppf((1 + level) / 2, self.n_units - 1) * known.std(ddof=1))
+        return Interval(new, max(new - half, 0.0), min(new + half, 1.0), level)
 
     def nearer(self, questions: Any, level: float = 0.9) -> NearerIntervals:
         """Is i nearer to j than to k?
@@ -154,7 +160,7 @@ def bootstrap(
     base = template(estimator)
     data = as_comparisons(comparisons)
     check_integer(n_resamples, "n_resamples", 2)
-    draw = _draws(data, by)
+    draw, n_units = _draws(data, by)
     rng = as_generator(random_state)
     full = estimator
     if not hasattr(estimator, "embedding_"):
@@ -168,7 +174,8 @@ def bootstrap(
             f"estimator: its map has {full.n_objects_:,} objects, the comparisons are over {data.n_objects:,}"
         )
     # A map that satisfies all answers is a minimum for every resample, which would hide the uncertainty.
-    perfect = comparison_accuracy(full.embedding_, data) == 1.0
+    training = comparison_accuracy(full.embedding_, data)
+    perfect = training == 1.0
     starts, fresh = ([], base.n_init) if perfect else ([full.embedding_], 0)
 
     def run(number: int, own: np.random.Generator) -> tuple[np.ndarray, float, Resample | None]:
@@ -191,7 +198,9 @@ def bootstrap(
     asked = data if len(data) <= _MOST_ASKED else data[rng.permutation(len(data))[:_MOST_ASKED]]
     fits = np.array(quiet_map(simulate, n_jobs, generators))
     widening, covariance = _widened(full.embedding_, samples, likely, fits, asked)
-    return Bootstrap(full.embedding_, samples, covariance, np.array(scores), by, full.labels_, widening, likely, fits)
+    return Bootstrap(
+        full.embedding_, samples, covariance, training, np.array(scores), by, n_units, full.labels_, widening, likely, fits
+    )
 
 
 def likely_map(
@@ -277,8 +286,8 @@ def _times(away: np.ndarray, expected: float) -> float:
     return max(float(np.quantile(away, _LEVEL)) / expected, 1.0) if away.size else 1.0
 
 
-def _draws(data: Comparisons, by: str) -> Callable[[np.random.Generator], Resample]:
-    """Draw answers or participants; left out are questions of which no answer was drawn, or the other participants."""
+def _draws(data: Comparisons, by: str) -> tuple[Callable[[np.random.Generator], Resample], int]:
+    """Draw answers or participants, and how many; left out are questions without an answer drawn, or participants."""
     own, votes = np.ones(len(data)) if data.weights is None else data.weights, None
     if by == "comparison":
         (first, unit), together = first_rows(data), question_of_rows(data)
@@ -302,7 +311,7 @@ def _draws(data: Comparisons, by: str) -> Callable[[np.random.Generator], Resamp
         weights = own * times[unit]
         return weights, np.bincount(together, weights=weights)[together] == 0
 
-    return draw
+    return draw, n
 
 
 def _covariances(samples: np.ndarray) -> np.ndarray:

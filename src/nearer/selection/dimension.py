@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,9 +18,9 @@ from nearer.data.validate import take
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.losses import loss_with
-from nearer.metrics import comparison_accuracy, log_loss
+from nearer.metrics import comparison_accuracy, comparison_distances, log_loss
 from nearer.refits import Interrupted, at_random, fit_best, quiet_map, template
-from nearer.selection.thresholds import ENOUGH, n_d_log_n
+from nearer.selection.thresholds import ENOUGH, FEWEST_PEOPLE, n_d_log_n
 from nearer.solvers import Auto, get_solver
 
 # Standard errors by which the chosen dimension beats a smaller, and a larger one, that is ruled out;
@@ -43,6 +43,7 @@ class DimensionSelection:
     chosen: int | None = None  # the smallest dimension that no larger one beats, see `Evidence`; None after ctrl-C
     candidates: tuple[int, ...] = ()  # dimensions that the answers do not rule out, the chosen one among them
     reasons: tuple[str, ...] = ("interrupted",)  # why the choice is uncertain
+    sampling_se: np.ndarray | None = None  # (m,), of the accuracy, see `sampling_error`; None after ctrl-C
     accuracy: np.ndarray = field(init=False)  # (m,), mean over the folds, as is the log-loss
     accuracy_se: np.ndarray = field(init=False)
     log_loss: np.ndarray = field(init=False)
@@ -144,6 +145,7 @@ def cross_validate_dimensions(
     roots = [one.bit_generator.seed_seq for one in rng.spawn(n_folds)]
     several = len(tried) > 1
     table = np.full((2, n_folds, len(tried)), np.nan)  # accuracy and log-loss
+    right = np.zeros((len(tried), len(data)), dtype=bool)
 
     def run(number: int, train: Comparisons, test: Comparisons, root: Any) -> np.ndarray | None:
         for place, d in enumerate(tried.tolist()):
@@ -151,6 +153,7 @@ def cross_validate_dimensions(
             fit = fit_best(_as_of_all(base, d, len(train) / len(data)), train, [], base.n_init, start)
             lost = log_loss(fit.embedding_, test, fit.loss_) if has_model else math.nan
             table[:, number, place] = comparison_accuracy(fit.embedding_, test), lost
+            right[place, tested[number]] = np.less(*comparison_distances(fit.embedding_, test))
         return held_out_ratios(train, test, tried.tolist(), _generator(root, 0)) if several else None
 
     try:
@@ -159,12 +162,37 @@ def cross_validate_dimensions(
         if np.isnan(table[0]).all():
             raise
         raise Interrupted(DimensionSelection(tried, *table)) from None
-    evidence = None
+    evidence, rows = None, np.concatenate(tested)
     if several:
-        rows, ratios = np.concatenate(tested), np.concatenate(results, axis=1)
+        ratios = np.concatenate(results, axis=1)
         evidence = weigh(tried, ratios, units.codes[rows], take(data.weights, rows))
     n_answers = min(train.n_answers for train in trains)
-    return conclude(tried, table, evidence, n_objects=int(data.seen.sum()), n_answers=n_answers)
+    found = conclude(tried, table, evidence, n_objects=int(data.seen.sum()), n_answers=n_answers)
+    alike = [question_of_rows(data)[rows]]
+    if data.people is not None and len(data.people.names) >= FEWEST_PEOPLE:
+        alike.append(data.people.codes[rows])
+    errors = [sampling_error(one[rows], take(data.weights, rows), alike) for one in right]
+    return replace(found, sampling_se=np.array(errors))
+
+
+def sampling_error(right: np.ndarray, weights: np.ndarray | None, alike: Sequence[np.ndarray]) -> float:
+    """Standard error of the weighted mean of `right` (N,), whose rows are not independent.
+
+    Rows with the same entry in one of `alike`, one or two arrays (N,), go together (Cameron, Gelbach and Miller, 2011).
+    """
+    share = np.full(len(right), 1.0 / len(right)) if weights is None else weights / weights.sum()
+    away = share * (right - share @ right)
+
+    def variance(units: np.ndarray) -> float:
+        _, unit = np.unique(units, return_inverse=True)
+        sums = np.bincount(unit, weights=away)
+        return float(sums @ sums) * len(sums) / max(len(sums) - 1, 1)
+
+    variances = [variance(units) for units in alike]
+    if len(alike) == 2:
+        one, other = (np.unique(units, return_inverse=True)[1] for units in alike)
+        variances.append(sum(variances) - variance(one * len(right) + other))
+    return math.sqrt(max(variances))
 
 
 def conclude(

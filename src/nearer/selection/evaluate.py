@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scipy.stats import t
+from scipy.stats import norm, t
 
 from nearer.check import CheckResult, check
 from nearer.data import Comparisons, check_bool
@@ -22,7 +22,15 @@ from nearer.selection.bootstrap import bootstrap as resample
 from nearer.selection.dimension import DimensionSelection, cross_validate_dimensions
 from nearer.selection.learning_curve import LearningCurve
 from nearer.selection.learning_curve import learning_curve as measure_learning_curve
-from nearer.selection.thresholds import FEWEST_PEOPLE, FOLDS, LEVEL, ROUGH, default_folds
+from nearer.selection.thresholds import (
+    FEWEST_PEOPLE,
+    FOLDS,
+    FOLDS_ALIKE,
+    GAIN_OF_ALL,
+    LEVEL,
+    ROUGH,
+    default_folds,
+)
 from nearer.warning_types import InputWarning
 
 # Figures in summary.json: of the cross-validation, with the field of `Evaluation` that holds each, and of `check`.
@@ -54,7 +62,7 @@ class Evaluation:
 
     training: float | None = None  # accuracy on the answers the map was made from
     held_out: float | None = None  # accuracy on answers it has not seen, by cross-validation or on a test set
-    held_out_low: float | None = None  # interval for held_out, of confidence level
+    held_out_low: float | None = None  # interval for the map's accuracy on new answers, of confidence level
     held_out_high: float | None = None
     level: float = LEVEL
     ceiling: float | None = None  # repeated answers that agree with the majority: an upper bound for any map
@@ -217,7 +225,8 @@ def evaluate(
             if own not in tried or measured is None:
                 details = f"{folds} folds"
                 measured = attempt("cross-validation", details, cross_validate_dimensions, model, answers, [own], **how)
-            found |= {} if measured is None else _held_out(measured, own)
+            if measured is not None:
+                found |= _held_out(measured, own, found["training"], answers)
         if learning_curve:
             found["learning_curve"] = attempt("learning curve", "10 repeats", measure_learning_curve, model, answers)
         if bootstrap is not None:
@@ -234,13 +243,20 @@ def evaluate(
     return Evaluation(**found)
 
 
-def _held_out(found: DimensionSelection, n_components: int) -> dict[str, Any]:
-    """The figures of one dimension, with Student's interval for the mean over the folds."""
+def _held_out(
+    found: DimensionSelection, n_components: int, training: float, answers: Comparisons
+) -> dict[str, Any]:
+    """The figures of one dimension; the interval is for the map of all answers, by people and questions like these."""
     at = found.dims.tolist().index(n_components)
+    assert found.sampling_se is not None
     folds = tuple(found.fold_accuracy[:, at].tolist())
-    mean, error = float(found.accuracy[at]), float(found.accuracy_se[at])
-    half = float(t.ppf((1 + LEVEL) / 2, len(folds) - 1)) * error
-    bounds = {"held_out_low": max(mean - half, 0.0), "held_out_high": min(mean + half, 1.0)}
+    mean, n_people = float(found.accuracy[at]), 0 if answers.people is None else len(answers.people.names)
+    quantile = (1 + LEVEL) / 2
+    errors = norm.ppf(quantile) if n_people < FEWEST_PEOPLE else t.ppf(quantile, n_people - 1)
+    half = FOLDS_ALIKE * float(errors * found.sampling_se[at])
+    better = GAIN_OF_ALL * max(training - mean, 0.0)
+    bounds = {"held_out_low": max(mean - half, 0.0), "held_out_high": min(mean + half + better, 1.0)}
+    error = float(found.accuracy_se[at])
     return {"held_out": mean, "standard_error": error, "fold_accuracy": folds, **bounds}
 
 
