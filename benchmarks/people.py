@@ -46,8 +46,9 @@ def study(
     behaviour: np.ndarray | None = None,
     guesses: np.ndarray | None = None,
     weights: np.ndarray | None = None,
+    n_questions: int | None = None,
 ) -> Comparisons:
-    """Answers of people to questions of their own.
+    """Answers of people to questions of their own, or to `n_questions` that are asked of all.
 
     Parameters
     ----------
@@ -63,11 +64,14 @@ def study(
         Share of guesses of each.
     weights : ndarray of float64, shape (n_people, d), optional
         Weights of the axes for each.
+    n_questions : int, optional
     """
     n, d = points.shape
     who = np.repeat(np.arange(n_people), n_answers)
     order = np.tile(np.arange(n_answers), n_people)
     rows = np.argsort(rng.random((len(who), n)), axis=1)[:, :3].astype(np.int32)
+    if n_questions is not None:
+        rows = rows[rng.integers(n_questions, size=len(rows))]
     scale = np.ones((n_people, d)) if weights is None else weights
     one, two = ((scale[who] * (points[rows[:, 0]] - points[rows[:, k]]) ** 2).sum(axis=1) for k in (1, 2))
     near, far = np.minimum(one, two), np.maximum(one, two)
@@ -284,7 +288,7 @@ def level(quick: bool = False, studies: int | None = None) -> Rows:
                 half = np.arange(40) % 2
                 for by, weights in (("people", person), ("groups", of_group[half])):
                     data = study(kind, points, 40, 50, rng, weights=weights, guesses=careless * rng.random(40))
-                    model = OrdinalEmbedding(d, loss="ste", reliability=True, random_state=seed).fit(data)
+                    model = OrdinalEmbedding(d, loss="ste", random_state=seed)
                     groups = None if by == "people" else {str(p): int(half[p]) for p in range(40)}
                     found = differ(model, data, groups, n_resamples=199, random_state=seed)
                     alarms[by].append(found.p_value <= 0.05)
@@ -293,6 +297,31 @@ def level(quick: bool = False, studies: int | None = None) -> Rows:
                 rows.append({
                     "kinds": which, "people": name, "of": by, "studies": len(said), "says they differ": np.mean(said),
                     "from": interval.low, "to": interval.high,
+                })  # fmt: skip
+    return rows
+
+
+def weighting(quick: bool = False, studies: int | None = None) -> Rows:
+    """Test of a difference at 5 %, without and with `reliability`: 40 people, of whom 10 guess, and 100 questions."""
+    rows = []
+    for which, kinds in (("seen", SEEN), ("aside", ASIDE)):
+        for loss in ("tste", "ckl", "ste"):
+            for people, spread, count in (("equal", 0.0, 200), ("differ", 0.5, 60)):
+                said: dict[bool, list[bool]] = {False: [], True: []}
+                count = studies or (3 if quick else count)
+                for seed in range(count):
+                    kind, d = kinds[seed % len(kinds)], 2 + seed // len(kinds) % 2
+                    rng = _rng(9, seed, which == "aside", people == "differ")
+                    points, guess = 2.0 * points_of(kind, 30, d, rng), (np.arange(40) < 10).astype(float)
+                    own = _weights(spread, 40, d, rng)
+                    data = study(kind, points, 40, 50, rng, weights=own, guesses=guess, n_questions=100)
+                    model = OrdinalEmbedding(d, loss=loss, random_state=seed, n_jobs=1)
+                    for weighted, found in said.items():
+                        test = differ(model, data, reliability=weighted, n_resamples=199, random_state=seed)
+                        found.append(test.p_value <= 0.05)
+                rows.append({
+                    "kinds": which, "loss": loss, "people": people, "studies": count,
+                    "without": np.mean(said[False]), "with": np.mean(said[True]),
                 })  # fmt: skip
     return rows
 
@@ -437,6 +466,14 @@ def _level_summary(rows: Rows) -> Rows:
     ]  # fmt: skip
 
 
+def _weighting_summary(rows: Rows) -> Rows:
+    return [
+        {"people": row["people"], "loss": row["loss"], "kinds": row["kinds"], "studies": row["studies"],
+         "says they differ, `reliability=False`": _percent(row["without"]), "by default": _percent(row["with"])}
+        for row in sorted(rows, key=lambda row: row["people"], reverse=True)
+    ]  # fmt: skip
+
+
 def _speed_summary(rows: Rows) -> Rows:
     return [
         {"task": row["task"], "seconds at best": f"{row['least seconds']:.1f}",
@@ -448,7 +485,8 @@ def _speed_summary(rows: Rows) -> Rows:
 SUMMARIES = {
     "find": _find_summary, "guesses": _guesses_summary, "folds": _folds_summary, "reliability": _reliability_summary,
     "rare": _rare_summary,
-    "individual": _individual_summary, "level": _level_summary, "speed": _speed_summary,
+    "individual": _individual_summary, "level": _level_summary, "weighting": _weighting_summary,
+    "speed": _speed_summary,
 }  # fmt: skip
 
 
@@ -460,7 +498,7 @@ def write_page() -> None:
     page.write_text(fill(page.read_text(), blocks(records)))
 
 
-PARTS = {part.__name__: part for part in (find, guesses, folds, reliability, rare, individual, level, speed)}
+PARTS = {part.__name__: part for part in (find, guesses, folds, reliability, rare, individual, level, weighting, speed)}
 
 
 def main() -> None:

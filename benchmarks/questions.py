@@ -195,18 +195,15 @@ def _side(kind: str, noise: str) -> str:
 
 
 def share_needed(answers: np.ndarray, base: np.ndarray, mine: np.ndarray, at: int) -> float:
-    """Answers with which `mine` reaches the error of `base` at one of the sizes, as a fraction of that size.
+    """Answers from which on `mine` is no worse than `base` at one of the sizes, as a fraction of that size.
 
-    Above 1 if it takes more; infinite if it is not reached.
+    Above 1 if it takes more; infinite if the error is larger at the end, even if it was smaller before.
     """
-    goal, best = base[at], np.minimum.accumulate(mine)
-    below = np.flatnonzero(best <= goal)
-    if not len(below):
-        return math.inf
-    k = int(below[0])
-    if k == 0:
-        return float(answers[0] / answers[at])
-    share = math.log(best[k - 1] / goal) / math.log(best[k - 1] / max(best[k], 1e-9))
+    goal = base[at]
+    k = int(np.max(np.flatnonzero(mine > goal), initial=-1)) + 1
+    if k in (0, len(mine)):
+        return math.inf if k else float(answers[0] / answers[at])
+    share = math.log(mine[k - 1] / goal) / math.log(mine[k - 1] / max(mine[k], 1e-9))
     return float(answers[k - 1] * (answers[k] / answers[k - 1]) ** share / answers[at])
 
 
@@ -224,6 +221,7 @@ def _curve_rows(done: Rows) -> Rows:
         low, high = np.quantile(drawn, [0.05, 0.95], method="nearest")
         difference = mine - base
         se = difference.std(axis=0, ddof=1) / math.sqrt(len(base))
+        ended_worse = int((difference[:, -1] > 0).sum())
         worst = float(np.max(np.where(se > 0, difference.mean(axis=0) / np.where(se > 0, se, 1.0), 0.0)))
         row: dict[str, Any] = {
             "setting": f"{one['kind']}, {one['noise']} noise ({one['law']})", "n": one["n"],
@@ -236,7 +234,7 @@ def _curve_rows(done: Rows) -> Rows:
         }  # fmt: skip
         for name in ("balanced", "uncertainty", "crowd-kernel"):
             row[name] = share_needed(answers, base.mean(axis=0), errors[name].mean(axis=0), -1)
-        rows.append(row | {"auto at its worst, in SE": worst})
+        rows.append(row | {"auto at its worst, in SE": worst, "runs that ended worse": ended_worse})
     return rows
 
 

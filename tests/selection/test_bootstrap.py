@@ -43,17 +43,22 @@ def test_covariances_are_those_of_numpy_over_the_resamples_that_place_the_object
 
 
 def test_nearer_is_the_log_ratio_with_a_normal_interval():
-    # object 0 at 0, object 1 at 1, object 2 at 2 on all of the data; 2, 4 and 8 in the resamples
-    samples = [[[0], [1], [2]], [[0], [1], [4]], [[0], [1], [8]]]
-    found = made_by_hand(samples, [[0], [1], [2]]).nearer([[0, 1, 2]], level=0.9)
-    spread = np.std([np.log(2), np.log(4), np.log(8)], ddof=1)
-    np.testing.assert_allclose(found.log_ratio, [np.log(2)])
-    np.testing.assert_allclose([found.low[0], found.high[0]], np.log(2) + 1.6448536 * spread * np.array([-1, 1]))
+    # object 0 at 0, object 1 at 1, object 2 at 2 on all of the data; 1.5, 2 and 3 in the resamples
+    samples = [[[0], [1], [1.5]], [[0], [1], [2]], [[0], [1], [3]]]
+    found = made_by_hand(samples, [[0], [1], [1.6]]).nearer([[0, 1, 2]], level=0.9)
+    spread = np.std(np.log([1.5, 2, 3]), ddof=1)
+    np.testing.assert_allclose(found.log_ratio, [np.log(1.6)])
+    np.testing.assert_allclose([found.low[0], found.high[0]], np.log(1.6) + 1.6448536 * spread * np.array([-1, 1]))
     assert found.support.tolist() == [1.0]
     assert found.settled.tolist() == [0]
     tight = made_by_hand([[[0], [1], [2]], [[0], [1], [2.1]]], [[0], [1], [2]])
     assert tight.nearer([[0, 1, 2], [0, 2, 1]]).settled.tolist() == [1, -1]
     assert tight.nearer([[0, 2, 1]]).support.tolist() == [0.0]
+    # beyond three times the distance, how much farther is not known
+    far = made_by_hand([[[0], [1], [2.9]], [[0], [1], [3]]], [[0], [1], [2.95]]).nearer([[0, 1, 2], [0, 2, 1]])
+    assert (far.high[0], far.low[1]) == (np.inf, -np.inf)
+    assert far.low[0] == -far.high[1] > 1.0
+    assert far.settled.tolist() == [1, -1]
 
 
 def test_accuracy_is_between_that_of_training_and_of_answers_left_out():
@@ -187,7 +192,8 @@ def test_bounds_hold_the_bias_that_simulated_fits_show():
     told = found.nearer(asked)
     variance = np.var([log_ratio(X, asked) for X in found.samples], axis=0, ddof=1)
     bias = log_ratio(bent, asked) - log_ratio(truth, asked)
-    np.testing.assert_allclose((told.high - told.low) / 2, 1.645 * np.sqrt(variance + bias**2), rtol=0.1, atol=0.01)
+    half = np.minimum(told.high - told.log_ratio, told.log_ratio - told.low)  # at most one side is open
+    np.testing.assert_allclose(half, 1.645 * np.sqrt(variance + bias**2), rtol=0.1, atol=0.01)
     assert np.mean((told.low <= log_ratio(truth, asked)) & (log_ratio(truth, asked) <= told.high)) > 0.95
     away = procrustes_align(truth, bent) - bent
     outside = [

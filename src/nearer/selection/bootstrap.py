@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from nearer.metrics import comparison_accuracy, comparison_distances, fit_answer
 from nearer.metrics.answer_law import log_odds
 from nearer.metrics.comparison import on_labels
 from nearer.refits import fit_best, fit_quietly, quiet_map, simulated, template
-from nearer.selection.thresholds import SPREAD_OF_RESAMPLES, WEIGHT_OF_TRAINING
+from nearer.selection.thresholds import REACH, SPREAD_OF_RESAMPLES, WEIGHT_OF_TRAINING
 
 # Resamples whose left-out answers the answer law is fitted to; sets of simulated answers; most questions used to widen
 # the intervals; level at which the widened intervals are exact for simulated answers.
@@ -57,11 +57,13 @@ class NearerIntervals:
 
     Positive if the near pair is nearer, log 2 if the far pair is twice as far apart. The interval is normal; its
     squared standard error is the variance over the resamples plus the squared bias, times the squared `widening`.
+    Where it reaches beyond log 3 (one distance is three times the other), it is open on that side: answers of which
+    some are wrong hardly depend on how much farther the farther pair is.
     """
 
     log_ratio: np.ndarray  # (m,), on the map fitted to all answers; NaN where an object has no position
-    low: np.ndarray  # (m,), as are the others
-    high: np.ndarray
+    low: np.ndarray  # (m,), as are the others; -inf beyond -log 3
+    high: np.ndarray  # inf beyond log 3
     support: np.ndarray  # fraction of the resamples in which the near pair is nearer
     level: float
 
@@ -94,9 +96,10 @@ class Bootstrap:
     simulated: np.ndarray  # (m, n_objects, n_components), aligned with `embedding`
 
     def accuracy(self, level: float = 0.9) -> Interval:
-        """Accuracy on new answers, by the .632 rule (Efron, 1983): 63.2 % on answers left out, 36.8 % training accuracy.
+        """Accuracy of the map on new answers, by the .632 rule (Efron, 1983).
 
-        A resample holds about 63 % of the answers, so the accuracy on those left out alone is too low.
+        A resample holds about 63 % of the answers, so its accuracy on those left out is too low. The estimate is 63.2 %
+        of that and 36.8 % of the training accuracy.
         """
         known = self.accuracy_samples[np.isfinite(self.accuracy_samples)]
         if len(known) < 2:
@@ -123,7 +126,9 @@ class Bootstrap:
         half = self.widening * float(norm.ppf((1 + level) / 2)) * error
         half[samples.count(axis=0) < 2] = np.nan
         support = (samples > 0).mean(axis=0).filled(np.nan)
-        return NearerIntervals(estimate, estimate - half, estimate + half, support, level)
+        low, high = estimate - half, estimate + half
+        low, high = np.where(low < -REACH, -np.inf, low), np.where(high > REACH, np.inf, high)
+        return NearerIntervals(estimate, low, high, support, level)
 
     def __repr__(self) -> str:
         return f"Bootstrap: {len(self.samples):,} resamples by {self.by} of a map of {len(self.embedding):,} objects"
@@ -198,9 +203,8 @@ def bootstrap(
     asked = data if len(data) <= _MOST_ASKED else data[rng.permutation(len(data))[:_MOST_ASKED]]
     fits = np.array(quiet_map(simulate, n_jobs, generators))
     widening, covariance = _widened(full.embedding_, samples, likely, fits, asked)
-    return Bootstrap(
-        full.embedding_, samples, covariance, training, np.array(scores), by, n_units, full.labels_, widening, likely, fits
-    )
+    measured = training, np.array(scores), by, n_units
+    return Bootstrap(full.embedding_, samples, covariance, *measured, full.labels_, widening, likely, fits)
 
 
 def likely_map(

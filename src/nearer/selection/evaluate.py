@@ -243,9 +243,7 @@ def evaluate(
     return Evaluation(**found)
 
 
-def _held_out(
-    found: DimensionSelection, n_components: int, training: float, answers: Comparisons
-) -> dict[str, Any]:
+def _held_out(found: DimensionSelection, n_components: int, training: float, answers: Comparisons) -> dict[str, Any]:
     """The figures of one dimension; the interval is for the map of all answers, by people and questions like these."""
     at = found.dims.tolist().index(n_components)
     assert found.sampling_se is not None

@@ -19,11 +19,13 @@ LEVEL = 0.95  # of the interval for the held-out accuracy
 # held-out accuracy by which the map of all answers may be better than those of the folds.
 FOLDS_ALIKE = 1.2
 GAIN_OF_ALL = 0.15
-# The same of the accuracy in a bootstrap: weight of the training accuracy (Efron, 1983), and half width as a multiple of
-# the standard deviation over resamples, which test on about a third of the answers.
+# Of the accuracy in a bootstrap, chosen there as well: weight of the training accuracy (Efron, 1983), and half width as
+# a multiple of the standard deviation over resamples, which test on about a third of the answers.
 WEIGHT_OF_TRAINING = 0.368
 SPREAD_OF_RESAMPLES = 0.8
 FEWEST_FOR_LAW = 40  # answers to hold a quarter of them out for the answer law: 10 for its two parameters
+# Bootstrap intervals are open beyond: answers hardly tell a distance three times as large from a larger one.
+REACH = math.log(3.0)
 # In `benchmarks.verdicts`, a dimension was seen from about twice n d log n answers on.
 ENOUGH = 2.0
 
