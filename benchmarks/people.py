@@ -32,6 +32,8 @@ SEED = 17_000
 CARELESS = ("random", "left", "inverted", "tired")
 SEEN = ("even, flips", "cube, close calls", "ball, misjudged", "skewed, slips and close calls")
 ASIDE = ("uneven, flips", "clumps, flips", "heavy and uneven, heavy tails")
+# Kinds with which people can be more or less certain.
+CLOSE_CALLS = ("cube, close calls", "skewed, slips and close calls", "heavy and uneven, heavy tails")
 # Where individual maps gained least at first, which was looked into.
 LOOKED_INTO = "uneven, flips"
 
@@ -47,6 +49,7 @@ def study(
     guesses: np.ndarray | None = None,
     weights: np.ndarray | None = None,
     n_questions: int | None = None,
+    certainty: np.ndarray | None = None,
 ) -> Comparisons:
     """Answers of people to questions of their own, or to `n_questions` that are asked of all.
 
@@ -65,6 +68,8 @@ def study(
     weights : ndarray of float64, shape (n_people, d), optional
         Weights of the axes for each.
     n_questions : int, optional
+    certainty : ndarray of float64, shape (n_people,), optional
+        Factor of the squared distances as each perceives them; it matters where close calls are often wrong.
     """
     n, d = points.shape
     who = np.repeat(np.arange(n_people), n_answers)
@@ -74,7 +79,8 @@ def study(
         rows = rows[rng.integers(n_questions, size=len(rows))]
     scale = np.ones((n_people, d)) if weights is None else weights
     one, two = ((scale[who] * (points[rows[:, 0]] - points[rows[:, k]]) ** 2).sum(axis=1) for k in (1, 2))
-    near, far = np.minimum(one, two), np.maximum(one, two)
+    sure = 1.0 if certainty is None else certainty[who]
+    near, far = sure * np.minimum(one, two), sure * np.maximum(one, two)
     first = (one < two) ^ KINDS[kind][1](near, far, rng)
     coin = rng.random(len(who)) < 0.5
     if guesses is not None:
@@ -131,13 +137,15 @@ def guesses(quick: bool = False, studies: int | None = None) -> Rows:
     """60 people with a planted share of guesses each: the estimate, and how often its 95 % interval holds the truth."""
     shares = np.array([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])
     rows = []
-    for kind in SEEN if quick else (*SEEN, *ASIDE):
+    kinds = SEEN if quick else (*SEEN, *ASIDE)
+    for kind, varies in (*((kind, 0.0) for kind in kinds), *((kind, 0.4) for kind in CLOSE_CALLS if kind in kinds)):
         for n_answers in (50, 200):
             held, errors = [[] for _ in shares], [[] for _ in shares]
             for seed in range(studies or (2 if quick else 10)):
                 rng = _rng(2, seed, list(KINDS).index(kind), n_answers)
                 planted = np.tile(np.r_[np.zeros(5), np.arange(len(shares))[1:]].astype(int), 6)
-                data = study(kind, points_of(kind, 40, 2, rng), 60, n_answers, rng, guesses=shares[planted])
+                own = {"certainty": np.exp(varies * rng.normal(size=60))} if varies else {}
+                data = study(kind, points_of(kind, 40, 2, rng), 60, n_answers, rng, guesses=shares[planted], **own)
                 table = participants(data, random_state=seed)
                 for person, low, middle, high in zip(
                     table.participant, table.guesses_low, table.guesses, table.guesses_high
@@ -146,6 +154,7 @@ def guesses(quick: bool = False, studies: int | None = None) -> Rows:
                     held[at].append(low <= shares[at] <= high)
                     errors[at].append(middle - shares[at])
             row: dict[str, Any] = {"kind": kind, "which": _aside(kind), "answers each": n_answers}
+            row["certainty"] = "varies" if varies else "equal"
             row |= {f"holds {100 * share:.0f} %": float(np.mean(h)) for share, h in zip(shares, held)}
             row["holds, all"] = float(np.mean(np.concatenate(held)))
             row["mean error"] = float(np.mean(np.concatenate(errors)))
@@ -398,10 +407,11 @@ def _find_summary(rows: Rows) -> Rows:
 def _guesses_summary(rows: Rows) -> Rows:
     names = [name for name in rows[0] if name.startswith("holds")]
     found = []
-    for which, number in dict.fromkeys((row["which"], row["answers each"]) for row in rows):
-        own = _of(rows, which=which, answers_each=number)
+    cases = dict.fromkeys((row["certainty"], row["which"], row["answers each"]) for row in rows)
+    for certainty, which, number in cases:
+        own = _of(rows, certainty=certainty, which=which, answers_each=number)
         held = {name.removeprefix("holds").strip(" ,"): _percent(_mean(own, name), 0) for name in names}
-        found.append({"kinds": which, "answers each": number} | held)
+        found.append({"certainty": certainty, "kinds": which, "answers each": number} | held)
     return found
 
 
