@@ -350,7 +350,7 @@ def accuracy(quick: bool = False) -> Rows:
 
 def _needed_case(case: tuple[str, int]) -> dict[str, Any]:
     kind, seed = case
-    rng = np.random.default_rng([SEED + 1, seed, list(KINDS).index(kind)])
+    rng = np.random.default_rng([SEED + 1, seed, list(ALL_KINDS).index(kind)])
     n, d, times = int(rng.choice([25, 40, 60])), int(rng.choice([2, 2, 3])), float(rng.choice([1.5, 3, 6]))
     loss = str(rng.choice(LOSSES))
     P = points_of(kind, n, d, rng)
@@ -380,7 +380,7 @@ def _needed_case(case: tuple[str, int]) -> dict[str, Any]:
 
 def needed(quick: bool = False) -> Rows:
     """90 % intervals for the accuracy at 2 and 3 times the answers, and for the answers that give that accuracy."""
-    kinds = [kind for kind in KINDS if kind != "even, no noise"]
+    kinds = [kind for kind in ALL_KINDS if kind != "even, no noise"]
     results = _each(_needed_case, [(kind, seed) for seed in range(1 if quick else 6) for kind in kinds])
     rows = []
     for side in ("chosen on", "aside"):
@@ -528,13 +528,13 @@ def _share(values: Any) -> float:
 ON_PAGE = ("accuracy", "intervals", "needed")
 
 
-def write_page() -> None:
-    """Write the saved results into ``benchmarks/RESULTS.md``."""
-    blocks = {}
+def blocks() -> dict[str, str]:
+    """What stands between the markers of ``benchmarks/RESULTS.md``, from saved results."""
+    made = {}
     for name in ON_PAGE:
         record = json.loads((common.RESULTS / f"verdicts_{name}.json").read_text())
-        blocks[f"verdicts-{name}"] = f"{common.table(record['rows'])}\n{common.about(record)}.\n"
-    common.PAGE.write_text(fill(common.PAGE.read_text(), blocks))
+        made[f"verdicts-{name}"] = f"{common.table(record['rows'])}\n{common.about(record)}.\n"
+    return made
 
 
 PARTS = {part.__name__: part for part in (dimension, accuracy, needed, intervals, participants)}
@@ -547,7 +547,7 @@ def main() -> None:
     args = parser.parse_args()
     for name in args.parts or [*PARTS, *([] if args.quick else ["page"])]:
         if name == "page":
-            write_page()
+            common.PAGE.write_text(fill(common.PAGE.read_text(), blocks()))
             continue
         started = time.perf_counter()
         rows = PARTS[name](args.quick)
