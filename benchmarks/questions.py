@@ -1,6 +1,6 @@
 """What choosing questions is worth: error against number of answers, by strategy; speed.
 
-    python -m benchmarks.questions [curves] [speed] [summary] [pages]
+    python -m benchmarks.questions [curves] [misfit] [speed] [summary] [pages]
                                    [--only NUMBER ...] [--minutes M] [--quick]
 
 Everything is simulated, so that the truth is known. `curves` runs one setting after the other and keeps each in
@@ -285,7 +285,7 @@ def pages() -> None:
     """Write the saved tables into benchmarks/RESULTS.md."""
     page = common.PAGE
     content = {}
-    for name in ("curves", "speed"):
+    for name in ("curves", "misfit", "speed"):
         path = common.RESULTS / f"questions{'' if name == 'curves' else '_' + name}.json"
         if path.is_file():
             record = json.loads(path.read_text())
@@ -294,6 +294,47 @@ def pages() -> None:
             content[f"questions-{name}"] = NOT_RUN
     with atomic_write(page, force=True, mode="w") as file:
         file.write(fill(page.read_text(encoding="utf-8"), content))
+
+
+# ---- too few dimensions ---------------------------------------------------------------------------------------------
+
+
+MISFIT = ((3, 1), (4, 2))  # dimensions of the points, and of the map
+MISFIT_TIMES = (2.0, 5.0, 10.0, 20.0)
+
+
+def _misfit_run(case: tuple[int, int, str, int]) -> list[float]:
+    true, d, strategy, seed = case
+    X = np.random.default_rng([SEED + 1, seed, true]).normal(size=(30, true))
+    crowd = Crowd(X / math.sqrt(X.var(axis=0).sum()), "ste", 2.0, lapse=0.02)
+    unit = 30 * d * math.log2(30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        study = simulate_study(
+            crowd, [round(times * unit) for times in MISFIT_TIMES], strategy=strategy, batch=round(unit),
+            random_state=seed, estimator=OrdinalEmbedding(d, n_jobs=1),
+        )  # fmt: skip
+    return study.error.tolist()
+
+
+def misfit(quick: bool = False) -> None:
+    """Maps of too few dimensions and many answers: is the error of `auto` below that of random questions?"""
+    rows, runs = [], 2 if quick else 8
+    for true, d in MISFIT[: 1 if quick else None]:
+        with ProcessPoolExecutor(2) as pool:
+            cases = [(true, d, strategy, seed) for strategy in ("random", "auto") for seed in range(runs)]
+            base, mine = np.array(list(pool.map(_misfit_run, cases))).reshape(2, runs, -1)
+        for k, times in enumerate(MISFIT_TIMES):
+            away = mine[:, k] - base[:, k]
+            rows.append({
+                "points": f"{true}-D", "map": f"{d}-D", "answers": round(times * 30 * d * math.log2(30)),
+                "random's error": base[:, k].mean(), "auto's": mine[:, k].mean(), "difference": away.mean(),
+                "its standard error": away.std(ddof=1) / math.sqrt(runs), "runs worse": int((away > 0).sum()),
+                "of": runs,
+            })  # fmt: skip
+    print(common.table(rows), flush=True)
+    if not quick:
+        common.save("questions_misfit", rows, about=misfit.__doc__)
 
 
 # ---- speed -----------------------------------------------------------------------------------------------------------
@@ -353,7 +394,7 @@ def _timed(work: Callable[[], None], repeats: int) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parts = ("curves", "speed", "summary", "pages")
+    parts = ("curves", "misfit", "speed", "summary", "pages")
     parser.add_argument("parts", nargs="*", choices=[*parts, []], help="default: all")
     parser.add_argument("--only", type=int, nargs="*", help="settings of the curves, by number")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no setting after so long")
@@ -366,7 +407,7 @@ def main() -> None:
             if not args.quick:
                 {"summary": summary, "pages": pages}[name]()
         else:
-            speed(args.quick)
+            {"misfit": misfit, "speed": speed}[name](args.quick)
 
 
 if __name__ == "__main__":
