@@ -147,7 +147,7 @@ def bootstrap(
 
     Every resample starts from the map fitted to all answers, or from random points if that map satisfies all of them.
     The bias of the map is estimated by simulation, see `Bootstrap`. Intervals and regions assume that the dimension is
-    right; docs/conclusions.md says how often they contain the truth.
+    right, and regions are too small in tight clusters; docs/conclusions.md says how often they contain the truth.
 
     Parameters
     ----------
