@@ -60,8 +60,8 @@ def differ(
         With participants, unless `groups` are given.
     groups : array-like of str or int, shape (N,), or mapping of participant to group, optional
     reliability : bool, default True
-        Whether to weight answers by the probability that they are not guesses, where participants are known. Without,
-        people who guess are taken for people who differ too often, and differences are found less often.
+        Whether to weight answers by the probability that they are not guesses, where participants are known. If some
+        people guess, differences are then found three times as often, see `benchmarks.people`.
     n_resamples : int, default 999
     random_state : int or Generator, optional
     """
