@@ -33,6 +33,8 @@ SEED = 17_000
 CARELESS = ("random", "left", "inverted", "tired")
 SEEN = ("even, flips", "cube, close calls", "ball, misjudged", "skewed, slips and close calls")
 ASIDE = ("uneven, flips", "clumps, flips", "heavy and uneven, heavy tails")
+# Kinds with which people can be more or less certain.
+CLOSE_CALLS = ("cube, close calls", "skewed, slips and close calls", "heavy and uneven, heavy tails")
 # Where individual maps gained least at first, which was looked into.
 LOOKED_INTO = "uneven, flips"
 
@@ -47,8 +49,10 @@ def study(
     behaviour: np.ndarray | None = None,
     guesses: np.ndarray | None = None,
     weights: np.ndarray | None = None,
+    n_questions: int | None = None,
+    certainty: np.ndarray | None = None,
 ) -> Comparisons:
-    """Answers of people to questions of their own.
+    """Answers of people to questions of their own, or to `n_questions` that are asked of all.
 
     Parameters
     ----------
@@ -64,14 +68,20 @@ def study(
         Share of guesses of each.
     weights : ndarray of float64, shape (n_people, d), optional
         Weights of the axes for each.
+    n_questions : int, optional
+    certainty : ndarray of float64, shape (n_people,), optional
+        Factor of the squared distances as each perceives them; it matters where close calls are often wrong.
     """
     n, d = points.shape
     who = np.repeat(np.arange(n_people), n_answers)
     order = np.tile(np.arange(n_answers), n_people)
     rows = np.argsort(rng.random((len(who), n)), axis=1)[:, :3].astype(np.int32)
+    if n_questions is not None:
+        rows = rows[rng.integers(n_questions, size=len(rows))]
     scale = np.ones((n_people, d)) if weights is None else weights
     one, two = ((scale[who] * (points[rows[:, 0]] - points[rows[:, k]]) ** 2).sum(axis=1) for k in (1, 2))
-    near, far = np.minimum(one, two), np.maximum(one, two)
+    sure = 1.0 if certainty is None else certainty[who]
+    near, far = sure * np.minimum(one, two), sure * np.maximum(one, two)
     first = (one < two) ^ KINDS[kind][1](near, far, rng)
     coin = rng.random(len(who)) < 0.5
     if guesses is not None:
@@ -196,13 +206,15 @@ def guesses(quick: bool = False, studies: int | None = None) -> Rows:
     """60 people with a planted share of guesses each: the estimate, and how often its 95 % interval holds the truth."""
     shares = np.array([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])
     rows = []
-    for kind in SEEN if quick else (*SEEN, *ASIDE):
+    kinds = SEEN if quick else (*SEEN, *ASIDE)
+    for kind, varies in (*((kind, 0.0) for kind in kinds), *((kind, 0.4) for kind in CLOSE_CALLS if kind in kinds)):
         for n_answers in (50, 200):
             held, errors = [[] for _ in shares], [[] for _ in shares]
             for seed in range(studies or (2 if quick else 10)):
                 rng = _rng(2, seed, list(KINDS).index(kind), n_answers)
                 planted = np.tile(np.r_[np.zeros(5), np.arange(len(shares))[1:]].astype(int), 6)
-                data = study(kind, points_of(kind, 40, 2, rng), 60, n_answers, rng, guesses=shares[planted])
+                own = {"certainty": np.exp(varies * rng.normal(size=60))} if varies else {}
+                data = study(kind, points_of(kind, 40, 2, rng), 60, n_answers, rng, guesses=shares[planted], **own)
                 table = participants(data, random_state=seed)
                 for person, low, middle, high in zip(
                     table.participant, table.guesses_low, table.guesses, table.guesses_high
@@ -211,6 +223,7 @@ def guesses(quick: bool = False, studies: int | None = None) -> Rows:
                     held[at].append(low <= shares[at] <= high)
                     errors[at].append(middle - shares[at])
             row: dict[str, Any] = {"kind": kind, "which": _aside(kind), "answers each": n_answers}
+            row["certainty"] = "varies" if varies else "equal"
             row |= {f"holds {100 * share:.0f} %": float(np.mean(h)) for share, h in zip(shares, held)}
             row["holds, all"] = float(np.mean(np.concatenate(held)))
             row["mean error"] = float(np.mean(np.concatenate(errors)))
@@ -353,7 +366,7 @@ def level(quick: bool = False, studies: int | None = None) -> Rows:
                 half = np.arange(40) % 2
                 for by, weights in (("people", person), ("groups", of_group[half])):
                     data = study(kind, points, 40, 50, rng, weights=weights, guesses=careless * rng.random(40))
-                    model = OrdinalEmbedding(d, loss="ste", reliability=True, random_state=seed).fit(data)
+                    model = OrdinalEmbedding(d, loss="ste", random_state=seed)
                     groups = None if by == "people" else {str(p): int(half[p]) for p in range(40)}
                     found = differ(model, data, groups, n_resamples=199, random_state=seed)
                     alarms[by].append(found.p_value <= 0.05)
@@ -362,6 +375,31 @@ def level(quick: bool = False, studies: int | None = None) -> Rows:
                 rows.append({
                     "kinds": which, "people": name, "of": by, "studies": len(said), "says they differ": np.mean(said),
                     "from": interval.low, "to": interval.high,
+                })  # fmt: skip
+    return rows
+
+
+def weighting(quick: bool = False, studies: int | None = None) -> Rows:
+    """Test of a difference at 5 %, without and with `reliability`: 40 people, of whom 10 guess, and 100 questions."""
+    rows = []
+    for which, kinds in (("seen", SEEN), ("aside", ASIDE)):
+        for loss in ("tste", "ckl"):
+            for people, spread, count in (("equal", 0.0, 120), ("differ", 0.5, 40)):
+                said: dict[bool, list[bool]] = {False: [], True: []}
+                count = studies or (3 if quick else count)
+                for seed in range(count):
+                    kind, d = kinds[seed % len(kinds)], 2 + seed // len(kinds) % 2
+                    rng = _rng(9, seed, which == "aside", people == "differ")
+                    points, guess = 2.0 * points_of(kind, 30, d, rng), (np.arange(40) < 10).astype(float)
+                    own = _weights(spread, 40, d, rng)
+                    data = study(kind, points, 40, 50, rng, weights=own, guesses=guess, n_questions=100)
+                    model = OrdinalEmbedding(d, loss=loss, random_state=seed, n_jobs=1)
+                    for weighted, found in said.items():
+                        test = differ(model, data, reliability=weighted, n_resamples=199, random_state=seed)
+                        found.append(test.p_value <= 0.05)
+                rows.append({
+                    "kinds": which, "loss": loss, "people": people, "studies": count,
+                    "without": np.mean(said[False]), "with": np.mean(said[True]),
                 })  # fmt: skip
     return rows
 
@@ -438,10 +476,11 @@ def _find_summary(rows: Rows) -> Rows:
 def _guesses_summary(rows: Rows) -> Rows:
     names = [name for name in rows[0] if name.startswith("holds")]
     found = []
-    for which, number in dict.fromkeys((row["which"], row["answers each"]) for row in rows):
-        own = _of(rows, which=which, answers_each=number)
+    cases = dict.fromkeys((row["certainty"], row["which"], row["answers each"]) for row in rows)
+    for certainty, which, number in cases:
+        own = _of(rows, certainty=certainty, which=which, answers_each=number)
         held = {name.removeprefix("holds").strip(" ,"): _percent(_mean(own, name), 0) for name in names}
-        found.append({"kinds": which, "answers each": number} | held)
+        found.append({"certainty": certainty, "kinds": which, "answers each": number} | held)
     return found
 
 
@@ -526,6 +565,14 @@ def _level_summary(rows: Rows) -> Rows:
     ]  # fmt: skip
 
 
+def _weighting_summary(rows: Rows) -> Rows:
+    return [
+        {"people": row["people"], "loss": row["loss"], "kinds": row["kinds"], "studies": row["studies"],
+         "says they differ, `reliability=False`": _percent(row["without"]), "by default": _percent(row["with"])}
+        for row in sorted(rows, key=lambda row: row["people"], reverse=True)
+    ]  # fmt: skip
+
+
 def _speed_summary(rows: Rows) -> Rows:
     return [
         {"task": row["task"], "seconds at best": f"{row['least seconds']:.1f}",
@@ -537,7 +584,8 @@ def _speed_summary(rows: Rows) -> Rows:
 SUMMARIES = {
     "find": _find_summary, "guesses": _guesses_summary, "folds": _folds_summary, "reliability": _reliability_summary,
     "rare": _rare_summary, "inverted": _inverted_summary,
-    "individual": _individual_summary, "level": _level_summary, "speed": _speed_summary,
+    "individual": _individual_summary, "level": _level_summary, "weighting": _weighting_summary,
+    "speed": _speed_summary,
 }  # fmt: skip
 
 
@@ -549,7 +597,10 @@ def write_page() -> None:
     page.write_text(fill(page.read_text(), blocks(records)))
 
 
-PARTS = {part.__name__: part for part in (find, inverted, guesses, folds, reliability, rare, individual, level, speed)}
+PARTS = {
+    part.__name__: part
+    for part in (find, inverted, guesses, folds, reliability, rare, individual, level, weighting, speed)
+}
 
 
 def main() -> None:

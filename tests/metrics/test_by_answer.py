@@ -9,6 +9,7 @@ import pytest
 
 from nearer import Comparisons
 from nearer.metrics import answer_accuracy, chance_level, comparison_accuracy
+from nearer.metrics.by_answer import sampling_error
 
 POINTS = np.random.default_rng(0).normal(size=(6, 2))
 
@@ -49,3 +50,25 @@ def test_chance_is_the_accuracy_of_maps_in_random_order(made, chance):
     found = [answer_accuracy(points[list(order)], made) for order in orders]
     if "odd-one-out" not in made.answers.kinds():  # there, permutations of one map are not all that chance is
         assert not found or np.mean(found) == pytest.approx(chance, abs=0.12)
+
+
+def test_sampling_errors_of_answers_that_go_together():
+    rng = np.random.default_rng(1)
+    right, rows = rng.random(300) < 0.8, np.arange(300)
+    once = sampling_error(right, np.ones(300), [rows])
+    assert once == pytest.approx(np.std(right, ddof=1) / 300**0.5)
+    copies = np.tile(right, 3)
+    assert sampling_error(copies, np.ones(900), [np.tile(rows, 3)]) == pytest.approx(once)
+    assert sampling_error(right, np.full(300, 3.0), [rows]) == pytest.approx(once)
+    unknown = np.append(right.astype(float), [np.nan] * 9)
+    assert sampling_error(unknown, np.ones(309), [np.arange(309)]) == pytest.approx(once)
+    # 30 people answer the same 40 questions; both differ, and the mean is that of other people and other questions
+    means = []
+    for _ in range(200):
+        easy, careful = rng.normal(size=40), rng.normal(size=30)
+        table = rng.normal(size=(30, 40)) < 1.0 + easy + careful[:, None]
+        means.append(table.mean())
+    person, question = np.divmod(np.arange(1200), 40)
+    found = sampling_error(table.ravel(), np.ones(1200), [question, person])
+    assert found == pytest.approx(np.std(means), rel=0.35)
+    assert found > max(sampling_error(table.ravel(), np.ones(1200), [units]) for units in (question, person))

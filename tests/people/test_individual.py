@@ -112,6 +112,18 @@ def test_people_who_differ_get_weights_that_predict_them(differing, model):
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
 
 
+def test_spreads_are_compared_by_fits_that_have_converged(monkeypatch):
+    """Each starts from the one before; a loose tolerance stops it there, and the spreads look alike."""
+    rng = np.random.default_rng(2)
+    data = answers_of(rng.normal(size=(20, 2)) * 1.5, 24, 60, rng)
+    model = IndividualEmbedding(2, loss="tste", random_state=0).fit(data)
+    found = model.choice_
+    monkeypatch.setattr("nearer.people.individual._TOL", 1e-10)
+    exact = model.fit(data).choice_
+    assert found.keys() == exact.keys()
+    np.testing.assert_allclose(list(found.values()), list(exact.values()), atol=5e-4)
+
+
 def test_a_map_of_one_person_gives_their_predictions(differing, model):
     _, test, _ = differing
     own = test[test.people.codes == 3]

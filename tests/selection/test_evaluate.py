@@ -15,7 +15,7 @@ from nearer.metrics import calibration, log_loss
 from nearer.reports import Report, describe
 from nearer.selection import Evaluation, Interrupted, cross_validate_dimensions, evaluate
 from nearer.selection.evaluate import calibrate, figures_of, score_map
-from nearer.selection.thresholds import default_folds, default_resamples
+from nearer.selection.thresholds import FOLDS_ALIKE, GAIN_OF_ALL, default_folds, default_resamples
 from nearer.warning_types import InputWarning
 
 LABELS = [f"obj{number:02d}" for number in range(12)]
@@ -83,9 +83,9 @@ def test_cross_validation_is_that_of_the_library(model, answers):
     expected = cross_validate_dimensions(model, answers, [2], n_folds=3, random_state=0)
     assert found.held_out == expected.accuracy[0]
     assert found.fold_accuracy == tuple(expected.fold_accuracy[:, 0].tolist())
-    assert found.held_out_low < found.held_out < found.held_out_high
-    # Student's t with two degrees of freedom: 4.303 standard errors on each side, unless cut at 1.
-    assert found.held_out - found.held_out_low == pytest.approx(4.30265 * found.standard_error, rel=1e-4)
+    below, above = found.held_out - found.held_out_low, found.held_out_high - found.held_out
+    assert below == pytest.approx(1.95996 * FOLDS_ALIKE * expected.sampling_se[0], rel=1e-4)
+    assert above == pytest.approx(below + GAIN_OF_ALL * (found.training - found.held_out))
     again = Evaluation(**figures_of(json.loads(json.dumps(found.summary()))))
     assert again == replace(found, check=None, bootstrap=None)
 
@@ -97,6 +97,17 @@ def test_regions_are_found_by_default_where_they_take_seconds(model, answers):
     wide = Comparisons(answers.index, 600)
     slow = [(many, "auto", False), (wide, "auto", False), (answers, "sgd", False), (answers, "auto", True)]
     assert [default_resamples(*given) for given in slow] == [0] * 4
+
+
+def test_the_interval_is_wider_where_people_differ(model, answers):
+    """Of eight people two answer at random: the accuracy of other people is less certain than that of other answers."""
+    rng = np.random.default_rng(0)
+    who = np.arange(400) % 8
+    mixed = answers.flipped((who < 2) & (rng.random(400) < 0.5))
+    people = Comparisons(mixed.index, 12, labels=LABELS, participants=who)
+    alone, known = (evaluate(model, data, cv=5, people=False) for data in (mixed, people))
+    assert known.held_out == alone.held_out
+    assert known.held_out - known.held_out_low > 1.5 * (alone.held_out - alone.held_out_low)
 
 
 def test_one_dimension_has_one_figure_on_held_out_answers(model, answers):

@@ -64,7 +64,6 @@ def people_command(
             write_comparisons(out, kept, force=say.force)
             say.note(f"wrote {out}: {kept!r}")
     if differ_too:
-        estimator.set_params(reliability=True)
         tested = differ(estimator, result.comparisons, random_state=given["random_state"])
         values["difference"] = vars(tested)
         texts.append(str(tested))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
@@ -35,7 +38,7 @@ def answer_accuracy(embedding: ArrayLike, comparisons: Comparisons) -> float:
         Their objects are the rows of the embedding.
     """
     satisfied, placed = satisfied_answers(embedding, comparisons)
-    weights = _weights(comparisons) * placed
+    weights = answer_weights(comparisons) * placed
     total = weights.sum()
     return float((weights * satisfied).sum() / total) if total else float("nan")
 
@@ -55,10 +58,10 @@ def chance_level(comparisons: Comparisons) -> float:
         kinds = comparisons.of_rows(kind).each()[first]
         chance = np.array([_BY_CHANCE.get(str(one), np.nan) for one in kinds])
         chance = np.where(np.isnan(chance), _of_rankings(comparisons), chance)
-    return float(np.average(chance, weights=_weights(comparisons)))
+    return float(np.average(chance, weights=answer_weights(comparisons)))
 
 
-def _weights(comparisons: Comparisons) -> np.ndarray:
+def answer_weights(comparisons: Comparisons) -> np.ndarray:
     """The weight of each answer with comparisons, float (m,)."""
     first = first_rows(comparisons)[0]
     return np.ones(len(first)) if comparisons.weights is None else comparisons.weights[first]
@@ -74,3 +77,24 @@ def _of_rankings(comparisons: Comparisons) -> np.ndarray:
     ranks, sizes = np.unique(owner * (len(near) + 1) + n_behind, return_counts=True)
     ways = np.bincount(ranks // (len(near) + 1), gammaln(sizes + 1.0))
     return np.exp(ways - gammaln(np.bincount(owner) + 1.0))
+
+
+def sampling_error(values: np.ndarray, weights: np.ndarray, alike: Sequence[np.ndarray]) -> float:
+    """Standard error of the weighted mean of `values` (m,) that are not independent; NaN are left out.
+
+    Those with the same entry in one of `alike`, one or two int (m,), go together (Cameron, Gelbach and Miller, 2011).
+    """
+    known = np.isfinite(values)
+    share = weights[known] / weights[known].sum()
+    away = share * (values[known] - share @ values[known])
+
+    def variance(units: np.ndarray) -> float:
+        sums = np.bincount(np.unique(units, return_inverse=True)[1], weights=away)
+        return float(sums @ sums) * len(sums) / max(len(sums) - 1, 1)
+
+    units = [one[known] for one in alike]
+    variances = [variance(one) for one in units]
+    if len(units) == 2:
+        both = np.unique(units[0], return_inverse=True)[1] * len(values) + np.unique(units[1], return_inverse=True)[1]
+        variances.append(sum(variances) - variance(both))
+    return math.sqrt(max(variances))

@@ -20,7 +20,9 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.losses import loss_with
 from nearer.metrics import answer_accuracy, chance_level, log_loss
+from nearer.metrics.by_answer import answer_weights, sampling_error, satisfied_answers
 from nearer.notebook import html_table
+from nearer.people.participants import FEWEST
 from nearer.refits import Interrupted, at_random, fit_best, quiet_map, template
 from nearer.selection.thresholds import ENOUGH, MOST_UNPLACED, WORTHWHILE, n_d_log_n
 from nearer.solvers import Auto, get_solver
@@ -48,6 +50,7 @@ class DimensionSelection:
     reasons: tuple[str, ...] = ("interrupted",)  # why the choice is uncertain
     folds_by: str = "groups"  # what stayed in one fold: the answers to a question, those of a participant, or groups
     n_unplaced: float = 0.0  # held-out answers left out, since they name an object of no answer of the other folds
+    sampling_se: np.ndarray | None = None  # (m,), of the accuracy, see `sampling_error`; None after ctrl-C
     accuracy: np.ndarray = field(init=False)  # (m,), mean over the folds, as is the log-loss
     accuracy_se: np.ndarray = field(init=False)
     log_loss: np.ndarray = field(init=False)
@@ -152,6 +155,8 @@ def cross_validate_dimensions(
     roots = [one.bit_generator.seed_seq for one in rng.spawn(n_folds)]
     several = len(tried) > 1
     table = np.full((2, n_folds, len(tried)), np.nan)  # accuracy and log-loss
+    first, answer = first_rows(data)
+    right = np.full((len(tried), len(first)), np.nan)  # whether each answer is satisfied, NaN where that is not known
 
     def run(number: int, train: Comparisons, test: Comparisons, root: Any) -> np.ndarray | None:
         for place, d in enumerate(tried.tolist()):
@@ -159,6 +164,8 @@ def cross_validate_dimensions(
             fit = fit_best(_as_of_all(base, d, len(train) / len(data)), train, [], base.n_init, start)
             lost = log_loss(fit.embedding_, test, fit.loss_) if has_model else math.nan
             table[:, number, place] = answer_accuracy(fit.embedding_, test), lost
+            satisfied, placed = satisfied_answers(fit.embedding_, test)
+            right[place, np.unique(answer[tested[number]])] = np.where(placed, satisfied, np.nan)
         return held_out_ratios(train, test, tried.tolist(), _generator(root, 0)) if several else None
 
     try:
@@ -167,17 +174,21 @@ def cross_validate_dimensions(
         if np.isnan(table[0]).all():
             raise
         raise Interrupted(DimensionSelection(tried, table[0], table[1], folds_by=by)) from None
-    evidence = None
+    evidence, rows = None, np.concatenate(tested)
     if several:
-        rows, ratios = np.concatenate(tested), np.concatenate(results, axis=1)
+        ratios = np.concatenate(results, axis=1)
         evidence = weigh(tried, ratios, units.codes[rows], take(data.weights, rows))
     n_answers = min(train.n_answers for train in trains)
     found = conclude(
         tried, table, evidence, n_objects=int(data.seen.sum()), n_answers=n_answers, chance=chance_level(data)
     )
-    every = first_rows(data)[0]
-    lost = unplaceable(data, fold) & np.isin(every, np.concatenate(tested))
-    return replace(found, folds_by=by, n_unplaced=float(data.votes[every][lost].sum()))
+    lost = unplaceable(data, fold) & np.isin(first, rows)
+    n_unplaced = float(data.votes[first][lost].sum())
+    alike = [question_of_rows(data)[first]]
+    if data.people is not None and len(data.people.names) >= FEWEST:
+        alike.append(data.people.codes[first])
+    errors = [sampling_error(satisfied, answer_weights(data), alike) for satisfied in right]
+    return replace(found, folds_by=by, n_unplaced=n_unplaced, sampling_se=np.array(errors))
 
 
 def _evaluable_folds(

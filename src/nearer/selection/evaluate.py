@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scipy.stats import t
+from scipy.stats import norm, t
 
 from nearer.check import CheckResult, check
 from nearer.data import Comparisons, check_bool
@@ -17,13 +17,22 @@ from nearer.metrics import Calibration, answer_accuracy, calibration, chance_lev
 from nearer.metrics.agreement import ceiling_is_rough
 from nearer.metrics.comparison import filled
 from nearer.people import ParticipantTable, participants
+from nearer.people.participants import FEWEST
 from nearer.refits import Interrupted
 from nearer.selection.bootstrap import Bootstrap
 from nearer.selection.bootstrap import bootstrap as resample
 from nearer.selection.dimension import DimensionSelection, cross_validate_dimensions
 from nearer.selection.learning_curve import LearningCurve
 from nearer.selection.learning_curve import learning_curve as measure_learning_curve
-from nearer.selection.thresholds import FOLDS, LEVEL, can_compare_people, default_folds, default_resamples
+from nearer.selection.thresholds import (
+    FOLDS,
+    FOLDS_ALIKE,
+    GAIN_OF_ALL,
+    LEVEL,
+    can_compare_people,
+    default_folds,
+    default_resamples,
+)
 from nearer.warning_types import InputWarning
 
 # Figures in summary.json: of the cross-validation, with the field of `Evaluation` that holds each, and of `check`.
@@ -57,7 +66,7 @@ class Evaluation:
 
     training: float | None = None  # accuracy on the answers the map was made from
     held_out: float | None = None  # accuracy on answers it has not seen, by cross-validation or on a test set
-    held_out_low: float | None = None  # interval for held_out, of confidence level
+    held_out_low: float | None = None  # interval for the map's accuracy on new answers, of confidence level
     held_out_high: float | None = None
     level: float = LEVEL
     chance: float = 0.5  # accuracy of a map made without the answers
@@ -115,7 +124,7 @@ class Evaluation:
             values["bootstrap"] = {
                 "n_resamples": len(self.bootstrap.samples),
                 "by": self.bootstrap.by,
-                "accuracy": asdict(self.bootstrap.accuracy()),
+                "accuracy": asdict(self.bootstrap.accuracy()) if self.bootstrap.n_tested > 1 else None,
             }
         if self.people is not None:
             values["people"] = self.people.table()
@@ -238,7 +247,10 @@ def evaluate(
             if own not in tried or measured is None:
                 details = f"{folds} folds"
                 measured = attempt("cross-validation", details, cross_validate_dimensions, model, answers, [own], **how)
-            found |= {"declined": " ".join(reasons.values())} if measured is None else _held_out(measured, own)
+            if measured is None:
+                found["declined"] = " ".join(reasons.values())
+            else:
+                found |= _held_out(measured, own, found["training"], answers)
         if learning_curve:
             found["learning_curve"] = attempt("learning curve", "10 repeats", measure_learning_curve, model, answers)
         n_resamples = default_resamples(answers, model.solver, model.reliability) if bootstrap is None else bootstrap
@@ -261,15 +273,19 @@ def _people(answers: Comparisons, *, random_state: Any, n_jobs: int | None) -> P
     return participants(answers, n_jobs=n_jobs)
 
 
-def _held_out(found: DimensionSelection, n_components: int) -> dict[str, Any]:
-    """The figures of one dimension, with Student's interval for the mean over the folds."""
+def _held_out(found: DimensionSelection, n_components: int, training: float, answers: Comparisons) -> dict[str, Any]:
+    """The figures of one dimension; the interval is for the map of all answers, by people and questions like these."""
     at = found.dims.tolist().index(n_components)
+    assert found.sampling_se is not None
     folds = tuple(found.fold_accuracy[:, at].tolist())
-    mean, error = float(found.accuracy[at]), float(found.accuracy_se[at])
-    half = float(t.ppf((1 + LEVEL) / 2, len(folds) - 1)) * error
-    bounds = {"held_out_low": max(mean - half, 0.0), "held_out_high": min(mean + half, 1.0)}
-    how = {"folds_by": found.folds_by, "n_unplaced": found.n_unplaced}
-    return {"held_out": mean, "standard_error": error, "fold_accuracy": folds, **bounds, **how}
+    mean, n_people = float(found.accuracy[at]), 0 if answers.people is None else len(answers.people.names)
+    quantile = (1 + LEVEL) / 2
+    errors = norm.ppf(quantile) if n_people < FEWEST else t.ppf(quantile, n_people - 1)
+    half = FOLDS_ALIKE * float(errors * found.sampling_se[at])
+    better = GAIN_OF_ALL * max(training - mean, 0.0)
+    bounds = {"held_out_low": max(mean - half, 0.0), "held_out_high": min(mean + half + better, 1.0)}
+    how = {"folds_by": found.folds_by, "n_unplaced": found.n_unplaced, "standard_error": float(found.accuracy_se[at])}
+    return {"held_out": mean, "fold_accuracy": folds, **bounds, **how}
 
 
 def score_map(model: OrdinalEmbedding, comparisons: Any) -> dict[str, Any]:
