@@ -14,6 +14,7 @@ import json
 import os
 import time
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ SEED = 17_000
 CARELESS = ("random", "left", "inverted", "tired")
 SEEN = ("even, flips", "cube, close calls", "ball, misjudged", "skewed, slips and close calls")
 ASIDE = ("uneven, flips", "clumps, flips", "heavy and uneven, heavy tails")
+# Kinds with which people can be more or less certain.
+CLOSE_CALLS = ("cube, close calls", "skewed, slips and close calls", "heavy and uneven, heavy tails")
 # Where individual maps gained least at first, which was looked into.
 LOOKED_INTO = "uneven, flips"
 
@@ -46,8 +49,10 @@ def study(
     behaviour: np.ndarray | None = None,
     guesses: np.ndarray | None = None,
     weights: np.ndarray | None = None,
+    n_questions: int | None = None,
+    certainty: np.ndarray | None = None,
 ) -> Comparisons:
-    """Answers of people to questions of their own.
+    """Answers of people to questions of their own, or to `n_questions` that are asked of all.
 
     Parameters
     ----------
@@ -63,14 +68,20 @@ def study(
         Share of guesses of each.
     weights : ndarray of float64, shape (n_people, d), optional
         Weights of the axes for each.
+    n_questions : int, optional
+    certainty : ndarray of float64, shape (n_people,), optional
+        Factor of the squared distances as each perceives them; it matters where close calls are often wrong.
     """
     n, d = points.shape
     who = np.repeat(np.arange(n_people), n_answers)
     order = np.tile(np.arange(n_answers), n_people)
     rows = np.argsort(rng.random((len(who), n)), axis=1)[:, :3].astype(np.int32)
+    if n_questions is not None:
+        rows = rows[rng.integers(n_questions, size=len(rows))]
     scale = np.ones((n_people, d)) if weights is None else weights
     one, two = ((scale[who] * (points[rows[:, 0]] - points[rows[:, k]]) ** 2).sum(axis=1) for k in (1, 2))
-    near, far = np.minimum(one, two), np.maximum(one, two)
+    sure = 1.0 if certainty is None else certainty[who]
+    near, far = sure * np.minimum(one, two), sure * np.maximum(one, two)
     first = (one < two) ^ KINDS[kind][1](near, far, rng)
     coin = rng.random(len(who)) < 0.5
     if guesses is not None:
@@ -114,7 +125,7 @@ def find(quick: bool = False, studies: int | None = None) -> Rows:
                 data = study(kind, points_of(kind, 40, 2, rng), 100, 50, rng, behaviour=behaviour)
                 table = participants(data, random_state=seed)
                 bad = behaviour[table.participant.astype(int)] != "careful"
-                found["share of guesses"].append(roc_auc_score(bad, table.guesses))
+                found["share of guesses"].append(roc_auc_score(bad, np.where(table.inverted, 1.0, table.guesses)))
                 found["plain agreement"].append(roc_auc_score(bad, -table.agreement))
                 found["decline"].append(roc_auc_score(bad, -table.p_decline))
             rows.append({"kind": kind, "which": _aside(kind), "careless": careless, "studies": len(found["decline"])}
@@ -123,17 +134,87 @@ def find(quick: bool = False, studies: int | None = None) -> Rows:
     return rows
 
 
+def _odd_one_out(
+    kind: str, points: np.ndarray, n_people: int, n_answers: int, rng: np.random.Generator, *, behaviour: np.ndarray
+) -> Comparisons:
+    """The same as `study` with sets of three, of which the inverted name one of the most similar pair."""
+    who = np.repeat(np.arange(n_people), n_answers)
+    sets = np.argsort(rng.random((len(who), len(points))), axis=1)[:, :3]
+    apart = [np.linalg.norm(points[sets[:, a]] - points[sets[:, b]], axis=1) for a, b in ((1, 2), (0, 2), (0, 1))]
+    noisy = np.log(np.stack(apart, axis=1) + 1e-9) + 0.3 * rng.gumbel(size=(len(who), 3))
+    does = behaviour[who]
+    odd = np.where(does == "inverted", noisy.argmax(axis=1), noisy.argmin(axis=1))
+    odd = np.where(does == "random", rng.integers(3, size=len(who)), odd)
+    return Comparisons.from_odd_one_out(sets, sets[np.arange(len(who)), odd], participants=who)
+
+
+# Clean studies (people, answers each, objects), and in how many ways they are made.
+_SIZES = ((5, 200, 15), (12, 50, 12), (20, 20, 30), (20, 300, 30), (100, 50, 40))
+_CLEAN = ("triplets", "odd one out", "three of ten guess", "two maps")
+
+
+def _standing_out(made: str, kind: str, size: tuple[int, int, int], behaviour: np.ndarray, rng: Any) -> Comparisons:
+    """A study with response times that differ between people by 40 %; the last of them is eight times as fast."""
+    n_people, n_answers, n_objects = size
+    points = points_of(kind, n_objects, 2, rng)
+    if made == "odd one out":
+        data = _odd_one_out(kind, points, n_people, n_answers, rng, behaviour=behaviour)
+    else:
+        data = study(kind, points, n_people, n_answers, rng, behaviour=behaviour)
+    if made == "two maps":
+        other = study(kind, points_of(kind, n_objects, 2, rng), n_people, n_answers, rng)
+        half = data.people.codes < n_people // 2
+        data = Comparisons.concat([data[half], other[~half]])
+    person = data.answers.participant.codes
+    usual = np.exp(0.4 * rng.normal(size=n_people)) * np.where(np.arange(n_people) == n_people - 1, 1 / 8, 1.0)
+    seconds = usual[person] * rng.lognormal(0.5, 0.5, len(person))
+    return data.replaced(answers=replace(data.answers, seconds=seconds))
+
+
+def inverted(quick: bool = False, studies: int | None = None) -> Rows:
+    """Studies in which nobody, one person or a tenth invert the task: who is reported, and who is reported as fast."""
+    cases = [(made, size, 0.0) for made in _CLEAN for size in _SIZES]
+    cases += [("triplets", size, share) for size in _SIZES for share in (1 / size[0], 0.1, 0.3) if share >= 1 / size[0]]
+    cases += [("odd one out", (20, 20, 30), 0.1), ("odd one out", (100, 50, 40), 0.1)]
+    rows = []
+    for made, size, share in dict.fromkeys(cases[:4] if quick else cases):
+        alarms, found, fast, too_fast = [], [], [], []
+        kinds = (*SEEN, *ASIDE)
+        for seed in range(studies or (7 if quick else 28)):
+            rng = _rng(9, seed, _CLEAN.index(made), *size, round(100 * share))
+            behaviour = _people(size[0], share, ("inverted",))
+            if made == "three of ten guess":
+                behaviour = _people(size[0], 0.3, ("random",))
+            data = _standing_out(made, kinds[seed % len(kinds)], size, behaviour, rng)
+            table = participants(data, random_state=seed)
+            person = table.participant.astype(int)
+            turned = behaviour[person] == "inverted"
+            alarms.append(bool((table.inverted & ~turned).any()))
+            found += table.inverted[turned].tolist()
+            fast += table.fast[person == size[0] - 1].tolist()
+            too_fast.append(bool(table.fast[person != size[0] - 1].any()))
+        rows.append({
+            "studies of": made, "people": size[0], "answers each": size[1], "objects": size[2],
+            "inverted": round(share * size[0]), "studies": len(alarms), "false alarms": sum(alarms),
+            "found": float(np.mean(found)) if found else None,
+            "fast ones found": float(np.mean(fast)), "others called fast": sum(too_fast),
+        })  # fmt: skip
+    return rows
+
+
 def guesses(quick: bool = False, studies: int | None = None) -> Rows:
     """60 people with a planted share of guesses each: the estimate, and how often its 95 % interval holds the truth."""
     shares = np.array([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])
     rows = []
-    for kind in SEEN if quick else (*SEEN, *ASIDE):
+    kinds = SEEN if quick else (*SEEN, *ASIDE)
+    for kind, varies in (*((kind, 0.0) for kind in kinds), *((kind, 0.4) for kind in CLOSE_CALLS if kind in kinds)):
         for n_answers in (50, 200):
             held, errors = [[] for _ in shares], [[] for _ in shares]
             for seed in range(studies or (2 if quick else 10)):
                 rng = _rng(2, seed, list(KINDS).index(kind), n_answers)
                 planted = np.tile(np.r_[np.zeros(5), np.arange(len(shares))[1:]].astype(int), 6)
-                data = study(kind, points_of(kind, 40, 2, rng), 60, n_answers, rng, guesses=shares[planted])
+                own = {"certainty": np.exp(varies * rng.normal(size=60))} if varies else {}
+                data = study(kind, points_of(kind, 40, 2, rng), 60, n_answers, rng, guesses=shares[planted], **own)
                 table = participants(data, random_state=seed)
                 for person, low, middle, high in zip(
                     table.participant, table.guesses_low, table.guesses, table.guesses_high
@@ -142,6 +223,7 @@ def guesses(quick: bool = False, studies: int | None = None) -> Rows:
                     held[at].append(low <= shares[at] <= high)
                     errors[at].append(middle - shares[at])
             row: dict[str, Any] = {"kind": kind, "which": _aside(kind), "answers each": n_answers}
+            row["certainty"] = "varies" if varies else "equal"
             row |= {f"holds {100 * share:.0f} %": float(np.mean(h)) for share, h in zip(shares, held)}
             row["holds, all"] = float(np.mean(np.concatenate(held)))
             row["mean error"] = float(np.mean(np.concatenate(errors)))
@@ -284,7 +366,7 @@ def level(quick: bool = False, studies: int | None = None) -> Rows:
                 half = np.arange(40) % 2
                 for by, weights in (("people", person), ("groups", of_group[half])):
                     data = study(kind, points, 40, 50, rng, weights=weights, guesses=careless * rng.random(40))
-                    model = OrdinalEmbedding(d, loss="ste", reliability=True, random_state=seed).fit(data)
+                    model = OrdinalEmbedding(d, loss="ste", random_state=seed)
                     groups = None if by == "people" else {str(p): int(half[p]) for p in range(40)}
                     found = differ(model, data, groups, n_resamples=199, random_state=seed)
                     alarms[by].append(found.p_value <= 0.05)
@@ -293,6 +375,31 @@ def level(quick: bool = False, studies: int | None = None) -> Rows:
                 rows.append({
                     "kinds": which, "people": name, "of": by, "studies": len(said), "says they differ": np.mean(said),
                     "from": interval.low, "to": interval.high,
+                })  # fmt: skip
+    return rows
+
+
+def weighting(quick: bool = False, studies: int | None = None) -> Rows:
+    """Test of a difference at 5 %, without and with `reliability`: 40 people, of whom 10 guess, and 100 questions."""
+    rows = []
+    for which, kinds in (("seen", SEEN), ("aside", ASIDE)):
+        for loss in ("tste", "ckl"):
+            for people, spread, count in (("equal", 0.0, 120), ("differ", 0.5, 40)):
+                said: dict[bool, list[bool]] = {False: [], True: []}
+                count = studies or (3 if quick else count)
+                for seed in range(count):
+                    kind, d = kinds[seed % len(kinds)], 2 + seed // len(kinds) % 2
+                    rng = _rng(9, seed, which == "aside", people == "differ")
+                    points, guess = 2.0 * points_of(kind, 30, d, rng), (np.arange(40) < 10).astype(float)
+                    own = _weights(spread, 40, d, rng)
+                    data = study(kind, points, 40, 50, rng, weights=own, guesses=guess, n_questions=100)
+                    model = OrdinalEmbedding(d, loss=loss, random_state=seed, n_jobs=1)
+                    for weighted, found in said.items():
+                        test = differ(model, data, reliability=weighted, n_resamples=199, random_state=seed)
+                        found.append(test.p_value <= 0.05)
+                rows.append({
+                    "kinds": which, "loss": loss, "people": people, "studies": count,
+                    "without": np.mean(said[False]), "with": np.mean(said[True]),
                 })  # fmt: skip
     return rows
 
@@ -369,10 +476,11 @@ def _find_summary(rows: Rows) -> Rows:
 def _guesses_summary(rows: Rows) -> Rows:
     names = [name for name in rows[0] if name.startswith("holds")]
     found = []
-    for which, number in dict.fromkeys((row["which"], row["answers each"]) for row in rows):
-        own = _of(rows, which=which, answers_each=number)
+    cases = dict.fromkeys((row["certainty"], row["which"], row["answers each"]) for row in rows)
+    for certainty, which, number in cases:
+        own = _of(rows, certainty=certainty, which=which, answers_each=number)
         held = {name.removeprefix("holds").strip(" ,"): _percent(_mean(own, name), 0) for name in names}
-        found.append({"kinds": which, "answers each": number} | held)
+        found.append({"certainty": certainty, "kinds": which, "answers each": number} | held)
     return found
 
 
@@ -416,6 +524,26 @@ def _rare_summary(rows: Rows) -> Rows:
     return found
 
 
+def _inverted_summary(rows: Rows) -> Rows:
+    cases = dict.fromkeys((row["studies of"], row["inverted"] > 0) for row in rows)
+    found = []
+    for made, has_inverted in cases:
+        own = [row for row in rows if (row["studies of"], row["inverted"] > 0) == (made, has_inverted)]
+        for answers in dict.fromkeys(row["answers each"] for row in own) if has_inverted else [None]:
+            some = [row for row in own if answers in (None, row["answers each"])]
+            power = [row["found"] for row in some if row["found"] is not None]
+            found.append({
+                "studies of": made, "answers each": answers or "20 to 300",
+                "inverted": "0" if not has_inverted else "1 to 30 %", "studies": sum(row["studies"] for row in some),
+                "with a false alarm": sum(row["false alarms"] for row in some),
+                "inverted found": _percent(float(np.mean(power))) if power else "",
+                "least of a size": _percent(min(power)) if power else "",
+                "fast found": _percent(_mean(some, "fast ones found")),
+                "with others called fast": sum(row["others called fast"] for row in some),
+            })  # fmt: skip
+    return found
+
+
 def _individual_summary(rows: Rows) -> Rows:
     cases = dict.fromkeys((row["people"], row["dimensions"], row["answers each"], row["which"]) for row in rows)
     names = ("people", "dimensions", "answers each", "which")
@@ -437,6 +565,14 @@ def _level_summary(rows: Rows) -> Rows:
     ]  # fmt: skip
 
 
+def _weighting_summary(rows: Rows) -> Rows:
+    return [
+        {"people": row["people"], "loss": row["loss"], "kinds": row["kinds"], "studies": row["studies"],
+         "says they differ, `reliability=False`": _percent(row["without"]), "by default": _percent(row["with"])}
+        for row in sorted(rows, key=lambda row: row["people"], reverse=True)
+    ]  # fmt: skip
+
+
 def _speed_summary(rows: Rows) -> Rows:
     return [
         {"task": row["task"], "seconds at best": f"{row['least seconds']:.1f}",
@@ -447,8 +583,9 @@ def _speed_summary(rows: Rows) -> Rows:
 
 SUMMARIES = {
     "find": _find_summary, "guesses": _guesses_summary, "folds": _folds_summary, "reliability": _reliability_summary,
-    "rare": _rare_summary,
-    "individual": _individual_summary, "level": _level_summary, "speed": _speed_summary,
+    "rare": _rare_summary, "inverted": _inverted_summary,
+    "individual": _individual_summary, "level": _level_summary, "weighting": _weighting_summary,
+    "speed": _speed_summary,
 }  # fmt: skip
 
 
@@ -460,7 +597,10 @@ def write_page() -> None:
     page.write_text(fill(page.read_text(), blocks(records)))
 
 
-PARTS = {part.__name__: part for part in (find, guesses, folds, reliability, rare, individual, level, speed)}
+PARTS = {
+    part.__name__: part
+    for part in (find, inverted, guesses, folds, reliability, rare, individual, level, weighting, speed)
+}
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """What choosing questions is worth: error against number of answers, by strategy; speed.
 
-    python -m benchmarks.questions [curves] [speed] [summary] [pages]
+    python -m benchmarks.questions [curves] [misfit] [speed] [summary] [pages]
                                    [--only NUMBER ...] [--minutes M] [--quick]
 
 Everything is simulated, so that the truth is known. `curves` runs one setting after the other and keeps each in
@@ -195,18 +195,15 @@ def _side(kind: str, noise: str) -> str:
 
 
 def share_needed(answers: np.ndarray, base: np.ndarray, mine: np.ndarray, at: int) -> float:
-    """Answers with which `mine` reaches the error of `base` at one of the sizes, as a fraction of that size.
+    """Answers from which on `mine` is no worse than `base` at one of the sizes, as a fraction of that size.
 
-    Above 1 if it takes more; infinite if it is not reached.
+    Above 1 if it takes more; infinite if the error is larger at the end, even if it was smaller before.
     """
-    goal, best = base[at], np.minimum.accumulate(mine)
-    below = np.flatnonzero(best <= goal)
-    if not len(below):
-        return math.inf
-    k = int(below[0])
-    if k == 0:
-        return float(answers[0] / answers[at])
-    share = math.log(best[k - 1] / goal) / math.log(best[k - 1] / max(best[k], 1e-9))
+    goal = base[at]
+    k = int(np.max(np.flatnonzero(mine > goal), initial=-1)) + 1
+    if k in (0, len(mine)):
+        return math.inf if k else float(answers[0] / answers[at])
+    share = math.log(mine[k - 1] / goal) / math.log(mine[k - 1] / max(mine[k], 1e-9))
     return float(answers[k - 1] * (answers[k] / answers[k - 1]) ** share / answers[at])
 
 
@@ -224,6 +221,7 @@ def _curve_rows(done: Rows) -> Rows:
         low, high = np.quantile(drawn, [0.05, 0.95], method="nearest")
         difference = mine - base
         se = difference.std(axis=0, ddof=1) / math.sqrt(len(base))
+        ended_worse = int((difference[:, -1] > 0).sum())
         worst = float(np.max(np.where(se > 0, difference.mean(axis=0) / np.where(se > 0, se, 1.0), 0.0)))
         row: dict[str, Any] = {
             "setting": f"{one['kind']}, {one['noise']} noise ({one['law']})", "n": one["n"],
@@ -236,7 +234,7 @@ def _curve_rows(done: Rows) -> Rows:
         }  # fmt: skip
         for name in ("balanced", "uncertainty", "crowd-kernel"):
             row[name] = share_needed(answers, base.mean(axis=0), errors[name].mean(axis=0), -1)
-        rows.append(row | {"auto at its worst, in SE": worst})
+        rows.append(row | {"auto at its worst, in SE": worst, "runs that ended worse": ended_worse})
     return rows
 
 
@@ -287,7 +285,7 @@ def pages() -> None:
     """Write the saved tables into benchmarks/RESULTS.md."""
     page = common.PAGE
     content = {}
-    for name in ("curves", "speed"):
+    for name in ("curves", "misfit", "speed"):
         path = common.RESULTS / f"questions{'' if name == 'curves' else '_' + name}.json"
         if path.is_file():
             record = json.loads(path.read_text())
@@ -296,6 +294,47 @@ def pages() -> None:
             content[f"questions-{name}"] = NOT_RUN
     with atomic_write(page, force=True, mode="w") as file:
         file.write(fill(page.read_text(encoding="utf-8"), content))
+
+
+# ---- too few dimensions ---------------------------------------------------------------------------------------------
+
+
+MISFIT = ((3, 1), (4, 2))  # dimensions of the points, and of the map
+MISFIT_TIMES = (2.0, 5.0, 10.0, 20.0)
+
+
+def _misfit_run(case: tuple[int, int, str, int]) -> list[float]:
+    true, d, strategy, seed = case
+    X = np.random.default_rng([SEED + 1, seed, true]).normal(size=(30, true))
+    crowd = Crowd(X / math.sqrt(X.var(axis=0).sum()), "ste", 2.0, lapse=0.02)
+    unit = 30 * d * math.log2(30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        study = simulate_study(
+            crowd, [round(times * unit) for times in MISFIT_TIMES], strategy=strategy, batch=round(unit),
+            random_state=seed, estimator=OrdinalEmbedding(d, n_jobs=1),
+        )  # fmt: skip
+    return study.error.tolist()
+
+
+def misfit(quick: bool = False) -> None:
+    """Maps of too few dimensions and many answers: is the error of `auto` below that of random questions?"""
+    rows, runs = [], 2 if quick else 8
+    for true, d in MISFIT[: 1 if quick else None]:
+        with ProcessPoolExecutor(2) as pool:
+            cases = [(true, d, strategy, seed) for strategy in ("random", "auto") for seed in range(runs)]
+            base, mine = np.array(list(pool.map(_misfit_run, cases))).reshape(2, runs, -1)
+        for k, times in enumerate(MISFIT_TIMES):
+            away = mine[:, k] - base[:, k]
+            rows.append({
+                "points": f"{true}-D", "map": f"{d}-D", "answers": round(times * 30 * d * math.log2(30)),
+                "random's error": base[:, k].mean(), "auto's": mine[:, k].mean(), "difference": away.mean(),
+                "its standard error": away.std(ddof=1) / math.sqrt(runs), "runs worse": int((away > 0).sum()),
+                "of": runs,
+            })  # fmt: skip
+    print(common.table(rows), flush=True)
+    if not quick:
+        common.save("questions_misfit", rows, about=misfit.__doc__)
 
 
 # ---- speed -----------------------------------------------------------------------------------------------------------
@@ -355,7 +394,7 @@ def _timed(work: Callable[[], None], repeats: int) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parts = ("curves", "speed", "summary", "pages")
+    parts = ("curves", "misfit", "speed", "summary", "pages")
     parser.add_argument("parts", nargs="*", choices=[*parts, []], help="default: all")
     parser.add_argument("--only", type=int, nargs="*", help="settings of the curves, by number")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no setting after so long")
@@ -368,7 +407,7 @@ def main() -> None:
             if not args.quick:
                 {"summary": summary, "pages": pages}[name]()
         else:
-            speed(args.quick)
+            {"misfit": misfit, "speed": speed}[name](args.quick)
 
 
 if __name__ == "__main__":

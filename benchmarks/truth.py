@@ -121,18 +121,21 @@ def walk(case: Case, folder: Path) -> tuple[Truth, Printed]:
     if case.rules:
         (folder / "rules.toml").write_text("".join(f"{name} = {value}\n" for name, value in case.rules))
         words = ("--rules", "rules.toml", "-o", "kept.csv", "--table", "people.csv", "--force")
+        words += ("--preregistered",) * case.preregistered
         _, _, printed.text["people --rules"] = run(folder, "people", file.name, *words).rpartition("\n\n")
         with open(folder / "people.csv", encoding="utf-8", newline="") as table:
             truth.excluded(case.rules, {row["participant"]: float(row["p_chance"]) for row in csv.DictReader(table)})
     return truth, printed
 
 
-def walk_on(case: Case, folder: Path) -> tuple[Truth, Printed]:
+def walk_on(case: Case, folder: Path, before: Truth) -> tuple[Truth, Printed]:
     """The same after an exclusion by rules: collected are still all answers."""
     with open(folder / "kept.csv", encoding="utf-8", newline="") as table:
         kept = frozenset(row["participant"] for row in csv.DictReader(table))
     printed = fitted(folder, "kept.csv", " after exclusion")
-    return Truth(replace(case, only=kept), printed.embedding, printed.summary), printed
+    truth = Truth(replace(case, only=kept), printed.embedding, printed.summary)
+    truth.figure |= {name: n for name, n in before.figure.items() if name.startswith(("break_", "excluded"))}
+    return truth, printed
 
 
 def sentences(text: str) -> list[str]:
@@ -164,21 +167,18 @@ def _as_good_as_allowed(truth: Truth) -> Checks:
     return wide + _beaten(truth, "this")
 
 
-def _contradictions(truth: Truth, unit: str, listed: str) -> Checks:
-    rows = re.findall(r"\(([^)]*)\) (\d+) to (\d+)", listed)
-    checks: Checks = [("", "people contradict each other, which asks for nothing: no problem")]
-    total = truth.figure["both_ways" if unit == "questions" else "both_ways_comparisons"]
-    checks.append((re.findall(NUMBER, listed)[-1], total - len(rows)))
-    for row, up, down in rows:
+def _divided(truth: Truth, listed: str) -> Checks:
+    checks: Checks = []
+    for row, up, down in re.findall(r"\(([^)]*)\) (\d+) to (\d+)", listed):
         anchor, near, far = row.split(", ")
         checks += [(up, truth.statements[anchor, near, far]), (down, truth.statements[anchor, far, near])]
     return checks
 
 
 def _disagreeing(truth: Truth, count: str, listed: str) -> Checks:
-    form = rf"(\S+) \(agrees ({NUMBER}) %, expected ({NUMBER}) %, ({NUMBER}) answers\)"
+    form = rf"(\S+) \(({NUMBER}) % of ({NUMBER}) shared answers, expected ({NUMBER}) %\)"
     checks: Checks = [(count, len(re.findall(form, listed)))]
-    for person, agrees, expected, shared in re.findall(form, listed):
+    for person, agrees, shared, expected in re.findall(form, listed):
         n = right = hoped = 0.0
         for answer in (one for one in truth.answers if one.person == person):
             response, others = answer.said[0][1], truth.responses[answer.question] - truth.own[person, answer.question]
@@ -189,6 +189,22 @@ def _disagreeing(truth: Truth, count: str, listed: str) -> Checks:
                 hoped += sum(k * truth.sides(one, every) for one, k in every.items()) / sum(every.values())
         checks += [(agrees, 100 * right / n), (expected, 100 * hoped / n), (shared, n)]
     return checks
+
+
+def _inverted(truth: Truth, listed: str) -> Checks:
+    form = rf"(\S+) \(agrees in ({NUMBER}) %(?:, the opposite in ({NUMBER}) %)?, of ({NUMBER}) answers\)"
+    found = re.findall(form, listed)
+    checks: Checks = [(", ".join(sorted(name for name, *_ in found)), ", ".join(sorted(truth.inverted)))]
+    for name, agrees, opposite, n_answers in found:
+        own = truth.people[name]
+        checks += [(agrees, own["agreement"]), (n_answers, own["answers"])]
+        checks += [(opposite, own["opposite"])] if opposite else []
+    return checks
+
+
+def _standing_out(truth: Truth, column: str, listed: str) -> Checks:
+    found = re.findall(rf"(\S+) \((?:agrees in |median )?({NUMBER}) (?:%|s)\)", listed)
+    return [(figure, truth.people[name][column]) for name, figure in found]
 
 
 def _few(truth: Truth, listed: str) -> Checks:
@@ -212,6 +228,13 @@ def _chosen(truth: Truth, d: str, *printed: str) -> Checks:
     return _dimension(truth, d, *printed) + _beaten(truth, d)
 
 
+def _flat(truth: Truth, start: str) -> Checks:
+    """Whether the accuracy of the largest dimension is less than a point above that of `start`, and of no smaller."""
+    (best_of_all, *_), _ = truth.tried[max(truth.tried)]
+    close = [d for d, (figures, _) in truth.tried.items() if best_of_all - figures[0] < 1]
+    return [(start, min(close))]
+
+
 def _needed(truth: Truth, n: str, objects: str, d: str, needed: str) -> Checks:
     size = len(truth.names)
     enough = 2 * size * (int(d) + 1) * math.log2(size)
@@ -222,6 +245,23 @@ def _tried(truth: Truth, listed: str, chosen: str = "") -> Checks:
     return list(zip(re.findall(NUMBER, listed), truth.tried)) + (_beaten(truth, chosen) if chosen else [])
 
 
+RULES = (
+    r"(?:<break_min_seconds> took less than 0\.5 s for an answer \(median\), )?"
+    r"(?:<break_better_than_chance> agreed with the others no better than chance \(level 0\.05\))?"
+    r"(?:<break_catch_passed> passed fewer than 90 % of attention checks)?\.?"
+)
+
+
+def _said_in_advance(truth: Truth, printed: str) -> Checks:
+    said = "rules set in advance" if truth.case.preregistered else "these rules"
+    return [] if printed == said else [("", f"it was said that these are {said}")]
+
+
+def _several_rules(truth: Truth) -> Checks:
+    broken = sum(n for name, n in truth.figure.items() if name.startswith("break_"))
+    return [] if broken > truth.figure["excluded"] else [("", "nobody broke more than one rule")]
+
+
 def _version(truth: Truth, printed: str) -> Checks:
     return [(printed, nearer.__version__)]
 
@@ -229,8 +269,10 @@ def _version(truth: Truth, printed: str) -> Checks:
 ROW = r"(\S+) is nearer to (\S+) than to (\S+)"
 CV = r"\(<folds>-fold cross-validation, <level> % interval <held_out_low> to <held_out_high> %\)"
 CEILING = r"(?:<ceiling_low> to )?<ceiling> %"
+BEST = r"the best possible accuracy (?:is about|lies between about <ceiling_low> % and) <ceiling> %"
+NAMES = r"(?:it names|they name) an object that no other answer names"
 DATA = r"<questions> questions about <objects> objects(?:, by <participants> participants)?"
-TOGETHER = r"in which all answers to a question were held out together\."
+TOGETHER = r"in which all answers to a question were held out together \(chance level <chance> %\)\."
 # fmt: off
 SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     # what was read
@@ -240,18 +282,17 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     # check
     (r"answers: <answers> \((?:of several rows each|the sum of the votes)\)", None),
     (r"attention checks: <checks>, of which <failed> failed", None),
-    (r"questions: <questions>, of which <repeated> answered more than once, <both_ways> both ways", None),
+    (r"questions: <questions>, of which <repeated> answered more than once, <both_ways> in more than one way", None),
     (r"noise ceiling: at most <ceiling> % of the answers to the repeated questions can be satisfied", None),
     (r"for new answers the best accuracy is on average between <ceiling_low> % and <ceiling> % "
      r"\(<repeated_answers> answers\)", None),
     (r"objects: <objects> compared, <unseen> not|<groups> connected groups?|participants: <participants>", None),
     (r"too few questions for <dimensions> dimensions: <few> objects", None),
     (r"<problems> problems? found", None),
-    (r"<both_ways> (questions) are answered both ways: (.*) more\.", _contradictions),
-    (r"<both_ways_comparisons> (comparisons) are answered both ways: (.*) more\.", _contradictions),
-    (rf"({NUMBER}) participants? disagrees? with the rest: (.*)\.", _disagreeing),
-    (r"suspicion: <inverted> participants seem to answer the other way round, contrary to what the others say: (.*)\.",
-     lambda truth, listed: [(listed, ", ".join(truth.inverted))]),
+    (r"most divided: (.*)", _divided),
+    (rf"({NUMBER}) participants? sides? with the majority of the others too rarely: (.*)\.", _disagreeing),
+    (r"(?:suspicion: )?<inverted> people seem to have answered the other way round, by the map of the others: (.*)\.",
+     _inverted),
     (r"<few> objects occur in fewer than <need> questions, too few for <dimensions> dimensions: (.*) more\.", _few),
     # dims, and the report of it
     (r"(\d+)[\s|]+([\d.]+) %[\s|]+± ([\d.]+)(?: +<- chosen)?", _dimension),
@@ -262,7 +303,8 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"<?> does not predict clearly worse than (\d+)", _beaten),
     (r"a training set of (\S+) answers about (\S+) objects is too small to see more than (\d+) dimensions? "
      r"\(about (\S+) needed\)", _needed),
-    (r"the largest dimension tried, <largest>, is the best", None),
+    (r"the largest dimension tried, <largest>, is the best(?:; try larger ones)?", None),
+    (r"(?:it is the largest that was tried, )?but from (\d+) on more gain less than 1 point\.?", _flat),
     (r"accuracy by dimension: (.*)", _tried),
     (r"of ([\d, ]+) dimensions, (this|\d+) is the smallest number that no larger one beats in the prediction of "
      r"held-out answers\.?", _tried),
@@ -270,15 +312,12 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"the ring marks (\d+) dimensions?, the fewest that no larger number beats", _beaten),
     # fit, and the report of it
     (r"fitting: loss tste, dimensions <dimensions>, starts <starts>, seed <seed>", None),
-    (r"converged: <?> iterations gained less than <?> of the objective with all points in one place "
-     r"\(guide over <?> comparisons", lambda truth: [("", "the points are not in one place")]),
-    (r"L-BFGS, <?> iterations on <?>, eased|L-BFGS, <?> iterations on <comparisons>\)", None),
-    (r"<training> % of the answers satisfied", None),
+    (r"<training> % of the answers satisfied \(guessing: <chance> %\)", None),
+    (rf"of these, <unplaced> (?:was|were) left out: {NAMES}", None),
     (rf"<held_out> % of held-out answers {CV}", None),
     (rf"noise ceiling {CEILING}(?: \(from <repeated> repeated questions? only\))?", None),
-    (r"only <repeated> questions? (?:were|was) repeated, too few to estimate how far people agree with each other\.",
-     None),
-    (r"the map satisfies <held_out> % of answers it has not seen\.?", None),
+    (r"only <repeated> questions? (?:were|was) repeated, too few to estimate the best possible accuracy\.", None),
+    (r"the map satisfies <held_out> % of answers it has not seen \(guessing: <chance> %\)\.?", None),
     (r"where a question was repeated, <ceiling> % of answers side with the majority\.", None),
     (r"on new answers: <held_out> %: : answers it has not seen", None),
     (r"<level> % interval <held_out_low> to <held_out_high> %", None),
@@ -286,10 +325,11 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (rf"best possible: {CEILING}: : noise ceiling, from <repeated> repeated questions(?:: too few to rely on)?", None),
     (r"<chance> % \(guessing\)100 %|this cannot be distinguished from guessing, which satisfies <chance> %\.", None),
     (r"it fits answers it has seen clearly better than new ones \(a gap of <gap> points\): .*", None),
-    (rf"people are not fully consistent: going by repeated questions, the best possible map satisfies {CEILING}\.",
-     None),
+    (rf"answers to the same question differ: going by them, {BEST}\.", None),
     (r"so this map is about as good as the answers allow\.", _as_good_as_allowed),
+    (r"whether a better map is possible is not known: it may satisfy up to <room_above> points? more, or none\.", None),
     (r"(?:so this map leaves|this map is) <room> points? (?:to be explained|short of that, which .*)\.", None),
+    (r"map of <objects> objects(?: Skip to the map)?", None),
     (r"<objects> objects\.|object \| x1 \| x2", None),
     (r"(\S+) \| (-?[\d.]+) \| (-?[\d.]+)", lambda truth, name, *cells: list(zip(cells, truth.embedding[name]))),
     (r"hollow: <few> objects that are in fewer than <need> questions, too few for a certain place\.", None),
@@ -304,25 +344,40 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"<participants> people gave (?:<fewest> to )?<most> answers each\.", None),
     (r"they agree with it in <agreement_median> % of answers \(median|"
      r"<agreement_lowest> % to <agreement_highest> %\)\.", None),
-    (r"<guessing> (?:people|person) cannot be distinguished from somebody who only guesses\.", None),
+    (r"<guessing> (?:people|person) cannot be distinguished from somebody who only guesses: (.*)\.",
+     lambda truth, listed: _standing_out(truth, "agreement", listed)),
+    (r"<fast> (?:person was|people were) much faster than the others \(median <usual_seconds> s\): (.*)\.",
+     lambda truth, listed: _standing_out(truth, "seconds", listed)),
+    (r"guesses: estimated share of guesses \(95 % interval\)", None),
+    (r"<?> (?:person|people) chose one side in over 90 % of answers: (.*)\.",
+     lambda truth, listed: _standing_out(truth, "same_side", listed)),
+    (r"<?> (?:person|people) passed under 80 % of attention checks: (.*)\.",
+     lambda truth, listed: _standing_out(truth, "catch_passed", listed)),
     (r"table of people, the (?:100 most doubtful of <participants>|most doubtful first)", None),
-    (r"of <collected_people> participants, <excluded> \(<excluded_percent> %\) (?:was|were) excluded by rules set "
-     r"beforehand: (?:<break_min_seconds> took less than 0\.5 s for an answer \(median\), )?"
-     r"(?:<break_better_than_chance> agreed with the others no better than chance \(level 0\.05\))?"
-     r"(?:<break_catch_passed> passed fewer than 90 % of attention checks)?\.?",
-     lambda truth: [("", "nobody said that the rules were set beforehand")]),
+    (rf"of <collected_people> participants, <excluded> \(<excluded_percent> %\) (?:was|were) excluded by "
+     rf"(these rules|rules set in advance): {RULES}", _said_in_advance),
+    (r"some broke more than one rule\.", _several_rules),
     (r"the <left_answers> answers of the remaining <left> participants were kept \(of <answers>\)\.", None),
     # methods, and the subtitle of the report
     (rf"<answers> answers to {DATA}", None),
-    (r"we collected <collected> answers to <questions> questions about <objects> objects"
-     r"(?:, by <collected_people> participants)?(?:, which give <comparisons> comparisons)?\.", None),
+    (r"<collected> answers were collected(?: from <collected_people> participants)?", None),
+    (r"the question was (.*)\.", lambda truth, asked: [(asked, truth.case.asked)]),
+    (r"an answer is satisfied if all of its comparisons are\.",
+     lambda truth: [("", "each is one comparison")] * (len(truth.index) == len(truth.answers))),
+    (r"<collected_checks> answers were attention checks, of which <collected_passed> passed and "
+     r"<collected_failed> failed\.", None),
+    (rf"<excluded> participants? \(<excluded_answers> answers\) (?:was|were) excluded by (these rules|"
+     rf"rules set in advance): {RULES}", _said_in_advance),
+    (r"analysed were <answers> answers to <questions> questions about <objects> objects"
+     r"(?:, by <participants> participants)?(?:, which give <comparisons> comparisons)?\.", None),
+    (rf"of the held-out answers, <unplaced> (?:was|were) left out: {NAMES}\.", None),
+    (r"the objects fall into <groups> groups that were never compared with each other \(<apart> answers? to questions "
+     r"about the smaller ones\), so the relative positions of the groups are arbitrary\.", None),
     (r"the objects were placed in <dimensions> dimensions by t-distributed stochastic triplet embedding "
      r"\(van der Maaten & Weinberger, 2012\), computed with nearer (\S+) \(<starts> random start, seed <seed>\)\.",
      _version),
     (rf"the map satisfies <training> % of the answers and <held_out> % of held-out answers {CV}, {TOGETHER}", None),
-    (r"the map satisfies <training_comparisons> % of the comparisons and <held_out_comparisons> % of held-out "
-     rf"comparisons {CV}, {TOGETHER}", None),
-    (rf"by the agreement of answers to <repeated> repeated questions, the best possible accuracy is {CEILING}\.", None),
+    (rf"by the agreement of answers to <repeated> repeated questions, {BEST}\.", None),
     (r"van der Maaten, L\., & Weinberger, K\. \(2012\)\.", None),
     (r"(?:.*\. )?nearer: maps from comparisons \(version (\S+)\) \[Computer software\]\.", _version),
 )
@@ -411,7 +466,8 @@ def judge(truth: Truth, source: str, sentence: str, names: re.Pattern) -> Line:
 COLUMNS = {
     "Person": "participant", "Answers": "answers", "Seconds": "seconds", "First option": "first",
     "Same side": "same_side", "Longest streak": "streak", "Repeats": "repeats", "Alike": "repeats_alike",
-    "Catch questions": "catch", "Passed": "catch_passed", "Agreement": "agreement", "Guesses": "guesses",
+    "Catch questions": "catch", "Passed": "catch_passed", "Agreement": "agreement", "Opposite": "opposite",
+    "Guesses": "guesses",
     "p (only guesses)": "p_chance", "p (no decline)": "p_decline",
 }  # fmt: skip
 Table = dict[str, dict[str, str]]  # person -> column -> cell
@@ -444,9 +500,10 @@ def judge_people(truth: Truth, tables: dict[str, Table]) -> list[Line]:
                 line.unchecked.append("depends on maps that are not kept")
             for person, cells in table.items():
                 true, printed = truth.people[person], cells[column].removesuffix(" %")
-                if column == "guesses" and true["inverted"]:
-                    opposite = f"all comparisons of {true['wrong']:.0f} % of the answers are the other way round"
-                    line.differs.append(f"{person} guesses {printed}: {opposite}, {true['right']:.0f} % are satisfied")
+                if column == "guesses":
+                    if (printed == "inverted") != true["inverted"]:
+                        opposite = f"all comparisons of {true['wrong']:.0f} % of the answers are the other way round"
+                        line.differs.append(f"{person} {printed}: {opposite}, {true['right']:.0f} % are satisfied")
                 elif not line.unchecked and not agrees(printed, true[column]):
                     line.differs.append(f"{person} {printed}: {shown(true[column])}")
             lines.append(line)
@@ -476,7 +533,8 @@ def omissions(truth: Truth, texts: dict[str, str], asides: dict[str, str]) -> li
         missing = [] if re.search(rf"\b{gone}\b.*exclu", methods) else [f"{gone} people were excluded"]
         found.append(("methods", "says how many people were excluded", missing))
     if unplaced := truth.figure["unplaced"]:
-        missing = [f"{unplaced:,.0f} held-out answers name an object that no other answers name"]
+        said = re.search(rf"\b{unplaced:,.0f} (was|were) left out", methods)
+        missing = [] if said else [f"{unplaced:,.0f} held-out answers name an object that no other answer names"]
         found.append(("fit, methods", "counts held-out answers that no map can place", missing))
     for option, text in asides.items():
         # With --reliability, answers are weighted; with --cv-by participant, those of a participant are held out.
@@ -487,6 +545,24 @@ def omissions(truth: Truth, texts: dict[str, str], asides: dict[str, str]) -> li
     if "report" in texts and (title := texts["report"].partition("\n")[0].split(" Skip")[0]) == truth.file.stem:
         found.append(("report", f"title: {title}", ["is the name of a file"]))
     return [Line([source], sentence, differs) for source, sentence, differs in found]
+
+
+def flows(truth: Truth, summary: dict[str, Any]) -> list[Line]:
+    """The chain from collected to analysed answers in summary.json: each number, and that they add up."""
+    flow, figure = summary["flow"], truth.figure
+    excluded = {name: sum(one[name] for one in flow["excluded"]) for name in ("participants", "answers")}
+    rest = excluded["answers"] + sum(flow["dropped"].values())
+    pairs = {
+        "collected": (flow["collected"], figure["collected"]), "passed": (flow["passed"], figure["collected_passed"]),
+        "failed": (flow["failed"], figure["collected_failed"]), "analysed": (flow["analysed"], figure["answers"]),
+        "excluded participants": (excluded["participants"], figure.get("excluded", 0) * bool(truth.case.only)),
+        "participants": (flow["participants"] or 1, figure["collected_people"]),
+        "sum": (flow["collected"], flow["passed"] + flow["failed"] + flow["unjudged"] + rest + flow["analysed"]),
+    }  # fmt: skip
+    return [
+        Line(["summary.json"], f"flow: {name}", [] if one == other else [f"{one}: {other}"])
+        for name, (one, other) in pairs.items()
+    ]
 
 
 def judge_data(truth: Truth, data: dict[str, Any]) -> list[Line]:
@@ -542,9 +618,11 @@ def main(arguments: Iterable[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary) if given.keep is None else given.keep / name
             folder.mkdir(parents=True, exist_ok=True)
-            lines = account(*walk(case, folder))
+            truth, printed = walk(case, folder)
+            lines = account(truth, printed) + flows(truth, printed.summary)
             if (folder / "kept.csv").exists():
-                lines += account(*walk_on(case, folder))
+                left, printed = walk_on(case, folder, truth)
+                lines += account(left, printed) + flows(left, printed.summary)
         print(f"== {name}")
         print(*(line for line in lines if given.all or line.status in ("DIFFERS", "not checked")), sep="\n")
         count = Counter(line.status for line in lines)

@@ -48,6 +48,8 @@ class Case:
     people: bool = False
     layout: str = ""
     rules: tuple[tuple[str, Any], ...] = ()  # of exclusion
+    asked: str = "which of two objects is nearer to a third one"
+    preregistered: bool = False  # whether the rules were set in advance
     only: frozenset[str] | None = None  # the people who are analysed; None: all
 
 
@@ -97,8 +99,10 @@ seconds = "response_time"
 DATA = Path(os.environ.get("NEARER_DATA", ""))
 CASES = {
     "cars": Case(DATA / "cars/survey_data.csv", read_central, people=True, layout=CARS_LAYOUT,
+                 asked="which of three objects is the most central one",
                  rules=(("min_seconds", 0.5), ("better_than_chance", "true"))),
-    "faces": Case(DATA / "faces/triplets.csv", read_faces, people=True, rules=(("catch_passed", 0.9),)),
+    "faces": Case(DATA / "faces/triplets.csv", read_faces, people=True, rules=(("catch_passed", 0.9),),
+                  preregistered=True),
     "music": Case(DATA / "music.csv", read_triplets),
     "material": Case(DATA / "material_train_votes.csv", read_votes),
 }  # fmt: skip
@@ -118,6 +122,7 @@ class Truth:
     def __init__(self, case: Case, embedding: dict[str, list[float]], summary: dict[str, Any]):
         with open(case.file, encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
+        self.case = case
         self.file, self.columns, self.embedding, self.summary = case.file, list(rows[0]), embedding, summary
         collected = list(case.read(rows))
         self.answers = [one for one in collected if one.said and (case.only is None or one.person in case.only)]
@@ -134,8 +139,10 @@ class Truth:
             "collected": sum(answer.votes for answer in collected),
             "collected_people": len({answer.person for answer in collected}),
             "collected_checks": len(checks), "collected_passed": sum(bool(check.passed) for check in checks),
+            "collected_failed": sum(not check.passed for check in checks),
             "participants": len({answer.person for answer in self.answers}),
         }  # fmt: skip
+        self.group = self._groups()
         self._count()
         self._majority()
         self._fit()
@@ -167,7 +174,8 @@ class Truth:
         self.figure |= {
             "answers": self.votes.sum(), "comparisons": len(self.index), "checks": len(self.checks),
             "failed": sum(not check.passed for check in self.checks), "objects": len(self.names), "unseen": 0,
-            "groups": self._groups(), "questions": len(times), "repeated": sum(n > 1 for n in times),
+            "groups": len(set(self.group.tolist())), "apart": self._apart(),
+            "questions": len(times), "repeated": sum(n > 1 for n in times),
             "repeated_answers": sum(n for n in times if n > 1),
             "both_ways": sum(len(found) > 1 for found in self.responses.values()),
             "both_ways_comparisons": sum(count == 2 for count in pairs.values()),
@@ -178,16 +186,22 @@ class Truth:
             "epochs": told["result"]["n_iter"], "gradients": told["result"]["n_gradients"],
         }  # fmt: skip
 
-    def _groups(self) -> int:
-        """Groups of objects that are never compared with each other."""
+    def _groups(self) -> np.ndarray:
+        """The group of each object: those of different groups are never compared with each other."""
         group = np.arange(len(self.names))
         while True:
             new, lowest = group.copy(), group[self.index].min(axis=1)
             for column in self.index.T:
                 np.minimum.at(new, column, lowest)
             if (new == group).all():
-                return len(set(group.tolist()))
+                return group
             group = new
+
+    def _apart(self) -> float:
+        """Answers about objects of another group than the largest."""
+        largest = Counter(self.group.tolist()).most_common(1)[0][0]
+        outside = self.group[self.index[:, 0]] != largest
+        return float(self.votes @ (np.bincount(self.owner, outside) > 0))
 
     def _majority(self) -> None:
         """How many answers to repeated questions side with the majority: of all of them, and of the others."""
@@ -259,6 +273,7 @@ class Truth:
             if d == self.d:
                 self.figure |= {"held_out": [mean, mine], "unplaced": self.votes.sum() - placed}
         self.figure["gap"] = self.figure["training"] - mean
+        self.figure["room_above"] = self.figure.get("ceiling", 0) - mean
         self.figure["room"] = self.figure.get("ceiling_low", 0) - mean
 
     def _people(self) -> dict[str, dict[str, Any]]:
@@ -275,15 +290,16 @@ class Truth:
             for answer in answers:
                 asked[answer.question].append(answer.said[0][1])
             twice = [found for found in asked.values() if len(found) > 1]
-            pairs = [a == b for found in twice for k, a in enumerate(found) for b in found[:k]]
+            alike = [np.mean([a == b for k, a in enumerate(found) for b in found[:k]]) for found in twice]
             passed = [check.passed for check in self.checks if check.person == person]
             right, wrong = (sum(share == value for _, share in entries) for value in (1, 0))
             agrees = 100 * right / len(entries)
             people[person] = {
                 "answers": len(answers), "seconds": float(np.median([answer.seconds for answer in answers])),
-                "repeats": len(twice), "repeats_alike": 100 * np.mean(pairs) if pairs else None,
+                "repeats": len(twice), "repeats_alike": 100 * np.mean(alike) if alike else None,
                 "catch": len(passed), "catch_passed": 100 * np.mean(passed) if passed else None,
                 "agreement": (agrees - PERSON, agrees + PERSON), "right": agrees, "wrong": 100 * wrong / len(entries),
+                "opposite": (100 * wrong / len(entries) - PERSON, 100 * wrong / len(entries) + PERSON),
                 "p_chance": p_chance[person],
                 # Every comparison the other way round far more often than as answered.
                 "inverted": wrong - right > 4 * math.sqrt(right + wrong),
@@ -296,6 +312,10 @@ class Truth:
         own = [one["right"] for one in people.values()]
         for name, value in (("median", np.median(own)), ("lowest", min(own)), ("highest", max(own))):
             self.figure[f"agreement_{name}"] = (value - 5, value + 5)
+        usual = np.array([one["seconds"] for one in people.values()])
+        self.figure["usual_seconds"] = float(np.median(usual))
+        # Far faster than half of the others, with nobody in between.
+        self.figure["fast"] = int(np.count_nonzero(usual < np.median(usual) / 8))
         return people
 
     def excluded(self, rules: tuple[tuple[str, Any], ...], p_chance: dict[str, float]) -> None:
@@ -311,4 +331,5 @@ class Truth:
         left = sum(one["answers"] for name, one in self.people.items() if name not in out)
         self.figure |= {f"break_{rule}": len(broken.get(rule, ())) for rule, _ in rules}
         self.figure |= {"excluded": len(out), "excluded_percent": 100 * len(out) / len(self.people)}
-        self.figure |= {"left": len(self.people) - len(out), "left_answers": left}
+        gone = sum(one["answers"] for name, one in self.people.items() if name in out)
+        self.figure |= {"excluded_answers": gone, "left": len(self.people) - len(out), "left_answers": left}

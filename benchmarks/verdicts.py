@@ -1,6 +1,6 @@
-"""How often verdicts about answers and maps hold: dimension, answers needed, certainty of places, people.
+"""How often verdicts about answers and maps hold: dimension, accuracy, answers needed, certainty of places, people.
 
-    python -m benchmarks.verdicts [dimension] [needed] [intervals] [participants] [--quick]
+    python -m benchmarks.verdicts [dimension] [accuracy] [needed] [intervals] [participants] [page] [--quick]
 
 Everything is simulated, so that the truth is known. Kinds of data marked "aside" were not looked at while the rules
 were chosen, and the seeds are not those that the rules were chosen on. Every part prints its table and saves it under
@@ -10,6 +10,7 @@ were chosen, and the seeds are not those that the rules were chosen on. Every pa
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import time
 import warnings
@@ -21,13 +22,14 @@ import numpy as np
 from scipy.stats import chi2, t
 
 from benchmarks import common
+from benchmarks.figures import fill
 from benchmarks.synthetic import answered
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.check import check
 from nearer.data.splits import questions_of
 from nearer.losses import get_loss
 from nearer.metrics import comparison_distances, log_ratio, procrustes_align
-from nearer.selection import bootstrap, cross_validate_dimensions, learning_curve
+from nearer.selection import NearerIntervals, bootstrap, cross_validate_dimensions, evaluate, learning_curve
 
 Rows = list[dict[str, Any]]
 
@@ -138,7 +140,37 @@ FLAT_KINDS: dict[str, tuple[Callable[..., np.ndarray], Callable[..., np.ndarray]
     "arc, misjudged and slips": (_arc, _misjudged_and_slips, True),
     "blade, slips and close calls": (_blade, _slips_and_close_calls, True),
 }
-ALL_KINDS = KINDS | FLAT_KINDS
+
+
+def _tight_clumps(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.normal(size=(5, d))[rng.integers(5, size=n)] + 0.08 * rng.normal(size=(n, d))
+
+
+def _core(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.normal(size=(n, d)) * np.where(np.arange(n) < n // 3, 0.1, 1.0)[:, None]
+
+
+def _clusters_and_ring(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    quarter = n // 4
+    turn = rng.uniform(0.0, 2.0 * math.pi, size=n)
+    X = np.column_stack([np.cos(turn), np.sin(turn), *np.zeros((d - 2, n))])
+    X[: 2 * quarter] = np.append([0.4], np.zeros(d - 1))
+    X[:quarter] *= -1.0
+    return X + 0.055 * rng.normal(size=(n, d))
+
+
+def _unequal(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    return 1.5 * rng.normal(size=(4, d))[rng.choice(4, n, p=(0.7, 0.15, 0.1, 0.05))] + 0.3 * rng.normal(size=(n, d))
+
+
+# For intervals alone: how tight a cluster is hardly shows in answers of which some are wrong.
+CLUSTERED_KINDS: dict[str, tuple[Callable[..., np.ndarray], Callable[..., np.ndarray], bool]] = {
+    "tight clumps, flips": (_tight_clumps, _flips(0.1), False),
+    "core, flips": (_core, _flips(0.15), False),
+    "clusters and ring, flips": (_clusters_and_ring, _flips(0.1), True),
+    "unequal clusters, flips": (_unequal, _flips(0.1), True),
+}
+ALL_KINDS = KINDS | FLAT_KINDS | CLUSTERED_KINDS
 
 
 def points_of(kind: str, n: int, d: int, rng: np.random.Generator) -> np.ndarray:
@@ -233,12 +265,89 @@ def dimension(quick: bool = False) -> Rows:
     return rows
 
 
+# ---- accuracy on new answers ----------------------------------------------------------------------------------------
+
+
+def _answered_by(
+    kind: str, points: np.ndarray, count: int, rng: np.random.Generator, guesses: np.ndarray | None, shared: np.ndarray
+) -> Comparisons:
+    """Answers by people with these lapse rates (None: people are unknown), a quarter to shared questions (m, 3)."""
+    rows = np.argsort(rng.random((count, len(points))), axis=1)[:, :3].astype(np.int32)
+    if len(shared):
+        common = rng.random(count) < 0.25
+        rows[common] = shared[rng.integers(len(shared), size=int(common.sum()))]
+    one, two = (((points[rows[:, 0]] - points[rows[:, k]]) ** 2).sum(axis=1) for k in (1, 2))
+    first = (one < two) ^ ALL_KINDS[kind][1](np.minimum(one, two), np.maximum(one, two), rng)
+    if guesses is None:
+        return Comparisons.from_answers(rows, first, n_objects=len(points))
+    who = np.arange(count) * len(guesses) // count
+    first = np.where(rng.random(count) < guesses[who], rng.random(count) < 0.5, first)
+    return Comparisons.from_answers(rows, first, n_objects=len(points), participants=who)
+
+
+def _accuracy_case(case: tuple[str, int, int]) -> dict[str, Any]:
+    kind, n_people, seed = case
+    rng = np.random.default_rng([SEED + 4, seed, n_people, list(ALL_KINDS).index(kind)])
+    n, d, times = int(rng.choice([20, 30, 40, 60])), int(rng.choice([2, 2, 3])), float(rng.choice([1.5, 3, 6, 12]))
+    loss = str(rng.choice(LOSSES))
+    P = points_of(kind, n, d, rng)
+    people, others = (rng.beta(0.4, 2.0, size=count) if n_people else None for count in (n_people, 3000))
+    shared = np.argsort(rng.random((40 * (seed % 2), n)), axis=1)[:, :3].astype(np.int32)
+    data = _answered_by(kind, P, int(times * n * d * math.log2(n)), rng, people, shared)
+    fresh, alike = (_answered_by(kind, P, 60_000, rng, others, asked) for asked in (shared[:0], shared))
+    found: dict[str, Any] = {"kind": kind, "people": n_people}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = OrdinalEmbedding(d, loss=loss, random_state=seed, n_jobs=1).fit(data)
+        truth, told = model.score(fresh), evaluate(model, data, cv=5, people=False)
+        half = t.ppf(0.975, 4) * told.standard_error
+        found |= {
+            "held out": told.held_out_low <= truth <= told.held_out_high,
+            "width": told.held_out_high - told.held_out_low,
+            "before": abs(told.held_out - truth) <= half, "width before": 2 * half,
+        }  # fmt: skip
+        by = "participant" if n_people else "comparison"
+        drawn = bootstrap(model, data, n_resamples=40, by=by, random_state=seed, n_jobs=1)
+    # People are drawn, not questions: of others, the same share answers the questions that are shared.
+    truth, told = model.score(alike if n_people else fresh), drawn.accuracy(0.9)
+    low, high = np.nanquantile(drawn.accuracy_samples, [0.05, 0.95])
+    return found | {"bootstrap": told.low <= truth <= told.high, "bootstrap before": low <= truth <= high}
+
+
+def accuracy(quick: bool = False) -> Rows:
+    """95 % interval of a report, and 90 % interval of a bootstrap, for a map's accuracy on answers by other people."""
+    kinds = [kind for kind in KINDS | FLAT_KINDS if kind != "even, no noise"]
+    cases = [
+        (kind, n_people, seed)
+        for seed in range(1 if quick else 18)
+        for kind in kinds
+        for n_people in (0, (8, 20, 50)[seed // 3 % 3])
+    ]
+    results = _each(_accuracy_case, cases)
+    rows = []
+    for side in ("chosen on", "aside"):
+        for name, people in (("unknown", (0,)), ("8", (8,)), ("20", (20,)), ("50", (50,)), ("8 to 50", (8, 20, 50))):
+            mine = [one for one in results if _aside(one["kind"]) == side and one["people"] in people]
+            if not mine:
+                continue
+            rows.append({
+                "data": side, "participants": name, "studies": len(mine),
+                "95 % of a report, before": _share(one["before"] for one in mine),
+                "now": _share(one["held out"] for one in mine),
+                "width, before": float(np.mean([one["width before"] for one in mine])),
+                "width now": float(np.mean([one["width"] for one in mine])),
+                "90 % of a bootstrap, before": _share(one["bootstrap before"] for one in mine),
+                "now ": _share(one["bootstrap"] for one in mine),
+            })  # fmt: skip
+    return rows
+
+
 # ---- answers needed --------------------------------------------------------------------------------------------------
 
 
 def _needed_case(case: tuple[str, int]) -> dict[str, Any]:
     kind, seed = case
-    rng = np.random.default_rng([SEED + 1, seed, list(KINDS).index(kind)])
+    rng = np.random.default_rng([SEED + 1, seed, list(ALL_KINDS).index(kind)])
     n, d, times = int(rng.choice([25, 40, 60])), int(rng.choice([2, 2, 3])), float(rng.choice([1.5, 3, 6]))
     loss = str(rng.choice(LOSSES))
     P = points_of(kind, n, d, rng)
@@ -268,7 +377,7 @@ def _needed_case(case: tuple[str, int]) -> dict[str, Any]:
 
 def needed(quick: bool = False) -> Rows:
     """90 % intervals for the accuracy at 2 and 3 times the answers, and for the answers that give that accuracy."""
-    kinds = [kind for kind in KINDS if kind != "even, no noise"]
+    kinds = [kind for kind in ALL_KINDS if kind != "even, no noise"]
     results = _each(_needed_case, [(kind, seed) for seed in range(1 if quick else 6) for kind in kinds])
     rows = []
     for side in ("chosen on", "aside"):
@@ -287,6 +396,11 @@ def needed(quick: bool = False) -> Rows:
 
 
 # ---- how sure is each place ------------------------------------------------------------------------------------------
+
+
+def _half_width(told: NearerIntervals) -> np.ndarray:
+    """Half widths (m,) before intervals are opened; where both sides are open, that is not known: infinite."""
+    return np.minimum(told.high - told.log_ratio, told.log_ratio - told.low)
 
 
 def _interval_case(case: tuple[str, str, int, int, int]) -> dict[str, Any]:
@@ -312,6 +426,8 @@ def _interval_case(case: tuple[str, str, int, int, int]) -> dict[str, Any]:
     return {
         "case": (noise, loss, d, count), "resamples alone": np.mean(np.abs(truth - told.log_ratio) <= half),
         "covered": np.mean((told.low <= truth) & (truth <= told.high)),
+        "closed": np.mean(np.abs(truth - told.log_ratio) <= _half_width(told)),
+        "open": np.mean(np.isinf(told.low) | np.isinf(told.high)),
         "regions": np.mean(apart <= chi2.ppf(0.9, d)), "settled": np.mean(told.settled != 0),
         "wrongly": np.mean((told.settled != 0) & (told.settled != np.sign(truth))),
     }  # fmt: skip
@@ -332,6 +448,7 @@ def intervals(quick: bool = False) -> Rows:
         ("arc, misjudged and slips", "ste", 2, 4000), ("blade, slips and close calls", "ste", 3, 6000),
         ("blade, slips and close calls", "hinge", 3, 6000), ("blade, slips and close calls", "ckl", 3, 6000),
         ("pancake, flips", "tste", 3, 6000), ("blade, slips and close calls", "tste", 3, 6000),
+        *((kind, loss, 2, 4000) for kind in CLUSTERED_KINDS for loss in LOSSES),
     ][: 2 if quick else None]  # fmt: skip
     results = _each(_interval_case, [(*case, seed) for case in cases for seed in range(1 if quick else 5)])
     rows = []
@@ -342,7 +459,9 @@ def intervals(quick: bool = False) -> Rows:
             "answers": case[0] if case[0] in ALL_KINDS else f"even, model of {case[0]}", "data": _aside(case[0]),
             "number": case[3], "loss": case[1], "d": case[2],
             "resamples alone": float(np.mean([one["resamples alone"] for one in mine])),
+            "before": float(np.mean([one["closed"] for one in mine])),
             "covered": float(np.mean(covered)), "least": float(min(covered)), "most": float(max(covered)),
+            "open": float(np.mean([one["open"] for one in mine])),
             "regions": float(np.mean([one["regions"] for one in mine])),
             "settled": float(np.mean([one["settled"] for one in mine])),
             "settled wrongly": float(np.mean([one["wrongly"] for one in mine])),
@@ -403,15 +522,30 @@ def _share(values: Any) -> float:
     return sum(found) / len(found) if found else math.nan
 
 
-PARTS = {part.__name__: part for part in (dimension, needed, intervals, participants)}
+ON_PAGE = ("accuracy", "intervals", "needed")
+
+
+def blocks() -> dict[str, str]:
+    """What stands between the markers of ``benchmarks/RESULTS.md``, from saved results."""
+    made = {}
+    for name in ON_PAGE:
+        record = json.loads((common.RESULTS / f"verdicts_{name}.json").read_text())
+        made[f"verdicts-{name}"] = f"{common.table(record['rows'])}\n{common.about(record)}.\n"
+    return made
+
+
+PARTS = {part.__name__: part for part in (dimension, accuracy, needed, intervals, participants)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default: all")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, "page", []], help="default: all, and the page")
     parser.add_argument("--quick", action="store_true", help="a few cases, nothing saved")
     args = parser.parse_args()
-    for name in args.parts or PARTS:
+    for name in args.parts or [*PARTS, *([] if args.quick else ["page"])]:
+        if name == "page":
+            common.PAGE.write_text(fill(common.PAGE.read_text(), blocks()))
+            continue
         started = time.perf_counter()
         rows = PARTS[name](args.quick)
         print(f"{name}: {PARTS[name].__doc__}\n\n{common.table(rows)}", flush=True)

@@ -18,6 +18,9 @@ def test_the_share_of_answers_needed():
     assert questions.share_needed(answers, base, np.array([0.4, 0.05, 0.02]), -1) < 0.5
     assert questions.share_needed(answers, base, np.array([0.1, 0.1, 0.1]), -1) == pytest.approx(0.25)
     assert questions.share_needed(answers, base, np.array([0.4, 0.3, 0.2]), -1) == math.inf
+    # What was reached and lost again does not count.
+    assert questions.share_needed(answers, base, np.array([0.4, 0.05, 0.2]), -1) == math.inf
+    assert questions.share_needed(answers, base, np.array([0.1, 0.4, 0.1]), -1) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("setting", [one for one in questions.SETTINGS if one.kind != "music" and one.n < 200])

@@ -42,7 +42,9 @@ def test_every_number_is_accounted_for(walked):
     lines = truth.account(true, printed)
     assert set(status(lines, "questions: ").values()) == {"ok"}
     assert set(status(lines, "attention checks: 6, of which 1 failed").values()) == {"ok"}
-    assert set(status(lines, "we collected").values()) == {"DIFFERS"}  # without the attention checks
+    assert set(status(lines, "156 answers were collected from 3 participants").values()) == {"ok"}
+    assert set(status(lines, "6 answers were attention checks, of which 5 passed and 1 failed").values()) == {"ok"}
+    assert {line.status for line in truth.flows(true, printed.summary)} == {"ok"}
     known = {line.sentence for line in lines}
     for text in printed.text.values():
         assert {one for one in truth.sentences(truth.split_table(text)[0]) if re.search(r"\d", one)} <= known

@@ -235,7 +235,7 @@ def test_regression_of_a_commit_with_itself(capsys, monkeypatch):
     assert trees() == before
 
 
-@pytest.mark.parametrize("kind", verdicts.KINDS)
+@pytest.mark.parametrize("kind", verdicts.ALL_KINDS)
 def test_simulated_answers_are_of_their_kind(kind):
     rng = np.random.default_rng(0)
     points = verdicts.points_of(kind, 40, 3, rng)
@@ -264,6 +264,11 @@ def test_simulated_people_do_what_they_are_said_to():
     assert (data.answers.side[data.people.codes == 2] == 0).all()
     guessing = people.study("even, no noise", points, 2, 1000, rng, guesses=np.array([0.0, 0.5]))
     assert comparison_accuracy(points, guessing[guessing.people.codes == 1]) == pytest.approx(0.75, abs=0.05)
+
+
+def test_the_page_holds_what_is_saved_about_verdicts():
+    text = common.PAGE.read_text()
+    assert figures.fill(text, verdicts.blocks()) == text
 
 
 def test_the_page_about_people_holds_what_is_saved():

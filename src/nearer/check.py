@@ -13,8 +13,15 @@ import numpy as np
 from nearer.data import Comparisons, check_integer, constructors, splits
 from nearer.data.coded import distinct
 from nearer.data.messages import FileFormatError, counted, listed
-from nearer.data.splits import answer_of_rows, first_rows, question_of_rows, responses, shares_of_answers
-from nearer.metrics.agreement import MIN_SHARED, SIGNIFICANCE, ParticipantCheck, agreement_with_others, noise_ceiling
+from nearer.data.splits import answer_of_rows, first_rows, responses, shares_of_answers
+from nearer.metrics.agreement import (
+    MIN_SHARED,
+    SIGNIFICANCE,
+    ParticipantCheck,
+    agreement_with_others,
+    ceiling_is_rough,
+    noise_ceiling,
+)
 from nearer.notebook import html_table
 from nearer.tables.decode import decode
 from nearer.tables.layout import Layout
@@ -55,8 +62,9 @@ class CheckResult:
     n_answers: float  # answers that gave comparisons, votes each counted
     weights_are_votes: bool
     n_questions: int  # distinct questions
-    n_repeated_questions: int  # those of which something was answered more than once
+    n_repeated_questions: int  # those answered more than once
     n_repeated_answers: float  # the answers to these
+    n_divided_questions: int  # those answered in more than one way
     contradictions: list[Contradiction]  # the most evenly divided with the most answers first
     noise_ceiling: float | None
     noise_ceiling_low: float | None
@@ -70,6 +78,7 @@ class CheckResult:
     answers_are_rows: bool = True  # an odd-one-out answer or a ranking gives several rows
     n_attention_checks: int = 0
     n_attention_failed: int = 0  # those answered wrongly
+    n_apart: float = 0.0  # answers about objects of every component but the largest
 
     @property
     def ok(self) -> bool:
@@ -77,16 +86,17 @@ class CheckResult:
         return not self.problems
 
     @property
+    def ceiling_is_rough(self) -> bool:
+        """Whether the noise ceiling is not known, or too uncertain to be given."""
+        low, high = self.noise_ceiling_low, self.noise_ceiling
+        return low is None or high is None or ceiling_is_rough(low, high, self.n_repeated_questions)
+
+    @property
     def problems(self) -> list[str]:
         """What was found, one short sentence each."""
         found, need = [], (self.n_components or 0) + 1
         if self.n_degenerate:
             found.append(f"{counted(self.n_degenerate, 'degenerate row was', 'degenerate rows were')} dropped.")
-        if self.contradictions:
-            what = "question" if self.answers_are_rows else "comparison"
-            many = counted(len(self.contradictions), f"{what} is", f"{what}s are")
-            shown = (f"({listed(c.row)}) {c.votes_for:g} to {c.votes_against:g}" for c in self.contradictions)
-            found.append(f"{many} answered both ways: {listed(shown)}.")
         if self.unseen:
             many = counted(len(self.unseen), "object occurs", "objects occur")
             found.append(f"{many} in no comparison: {listed(self.unseen)}.")
@@ -102,13 +112,13 @@ class CheckResult:
             shown = (f"{name} ({count})" for name, count in self.too_few.items())
             found.append(f"{many} in fewer than {need} questions, too few for {dimensions}: {listed(shown)}.")
         if doubtful := [person for person in self.participants or () if person.suspicious]:
-            many = counted(len(doubtful), "participant disagrees", "participants disagree")
+            many = counted(len(doubtful), "participant sides", "participants side")
             shown = (
-                f"{p.participant} (agrees {_percent(p.agreement)}, expected {_percent(p.expected)}, "
-                f"{counted(p.n_shared, 'answer')})"
+                f"{p.participant} ({_percent(p.agreement)} of {counted(p.n_shared, 'shared answer')}, expected "
+                f"{_percent(p.expected)})"
                 for p in doubtful
             )
-            found.append(f"{many} with the rest: {listed(shown)}.")
+            found.append(f"{many} with the majority of the others too rarely: {listed(shown)}.")
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,14 +157,12 @@ class CheckResult:
             facts["attention checks"] = f"{self.n_attention_checks:,}, of which {self.n_attention_failed:,} failed"
         facts["questions"] = (
             f"{self.n_questions:,}, of which {self.n_repeated_questions:,} answered more than once, "
-            f"{len(self.contradictions):,} both ways"
+            f"{self.n_divided_questions:,} in more than one way"
         )
-        ceiling, low = _percent(self.noise_ceiling), _percent(self.noise_ceiling_low)
-        facts["noise ceiling"] = (
-            f"at most {ceiling} of the answers to the repeated questions can be satisfied; for new answers the "
-            f"best accuracy is on average between {low} and {ceiling} ({self.n_repeated_answers:,.0f} answers)"
-            if self.n_repeated_questions else "unknown, no question was answered more than once"
-        )  # fmt: skip
+        if self.contradictions:
+            shown = (f"({listed(c.row)}) {c.votes_for:g} to {c.votes_against:g}" for c in self.contradictions[:3])
+            facts["most divided"] = listed(shown)
+        facts["noise ceiling"] = self._ceiling()
         seen = self.n_objects - len(self.unseen)
         groups = counted(len(self.components), "connected group")
         facts["objects"] = f"{seen:,} compared, {len(self.unseen):,} not; {groups}"
@@ -169,6 +177,19 @@ class CheckResult:
                 f"accuracy is measured on the other {self.n_answers - self.n_adaptive:,.0f}"
             )
         return facts
+
+    def _ceiling(self) -> str:
+        if self.noise_ceiling is None or self.noise_ceiling_low is None:
+            return "unknown, no question was answered more than once"
+        if self.noise_ceiling <= 0.5:
+            return "unknown, the answers to repeated questions are evenly divided"
+        if self.ceiling_is_rough:
+            return f"unknown, {counted(self.n_repeated_questions, 'repeated question')}: too few to estimate it"
+        ceiling, low = _percent(self.noise_ceiling), _percent(self.noise_ceiling_low)
+        return (
+            f"at most {ceiling} of the answers to the repeated questions can be satisfied; for new answers the "
+            f"best accuracy is on average between {low} and {ceiling} ({self.n_repeated_answers:,.0f} answers)"
+        )
 
     def __str__(self) -> str:
         lines = [f"  {name}: {text}" for name, text in list(self.facts().items())[1:]]
@@ -186,15 +207,20 @@ def check(comparisons: Comparisons, n_components: int | None = None) -> CheckRes
     index, n_objects, answers = comparisons.index, comparisons.n_objects, comparisons.answers
     columns, side = splits.same_question(index)
     first, member = splits.group(columns, n_objects)
-    votes, answer, question = comparisons.votes, answer_of_rows(comparisons), question_of_rows(comparisons)
+    votes, answer = comparisons.votes, answer_of_rows(comparisons)
     counts = np.stack([np.bincount(member, weights=votes * which, minlength=len(first)) for which in (~side, side)])
     total = counts.sum(axis=0)
-    repeated = total > 1
-    ceiling, low = noise_ceiling(counts[:, repeated])
+    asked_each, said_each = responses(comparisons)
+    given = votes[first_rows(comparisons)[0]]
+    n_given = np.bincount(asked_each, given)
+    divided = np.bincount(distinct(asked_each * (said_each.max() + 1) + said_each) // (said_each.max() + 1)) > 1
+    ceiling, low = noise_ceiling(asked_each, said_each, given)
     asked = [column[first] for column in columns]
     names = np.arange(n_objects) if comparisons.labels is None else comparisons.labels
     seen, blind = comparisons.seen, comparisons.at_random
     groups = components(index, n_objects, seen)
+    apart = np.ones(n_objects, dtype=bool)
+    apart[groups[0]] = False
     failed = 0 if answers.correct is None else np.count_nonzero(answers.is_check() & (answers.correct == 0))
     return CheckResult(
         kind=comparisons.kind,
@@ -204,9 +230,10 @@ def check(comparisons: Comparisons, n_components: int | None = None) -> CheckRes
         n_degenerate=comparisons.dropped.get("degenerate", 0),
         n_answers=comparisons.n_answers,
         weights_are_votes=answers.votes is not None,
-        n_questions=int(np.count_nonzero(np.bincount(question, weights=votes))),
-        n_repeated_questions=len(distinct(question[repeated[member]])),
-        n_repeated_answers=answers[distinct(answer[repeated[member]])].count,
+        n_questions=int(np.count_nonzero(n_given)),
+        n_repeated_questions=int(np.count_nonzero(n_given > 1)),
+        n_repeated_answers=float(n_given[n_given > 1].sum()),
+        n_divided_questions=int(np.count_nonzero(divided)),
         contradictions=_contradictions(asked, counts, names),
         noise_ceiling=ceiling,
         noise_ceiling_low=low,
@@ -220,6 +247,7 @@ def check(comparisons: Comparisons, n_components: int | None = None) -> CheckRes
         answers_are_rows=len(distinct(answer)) == len(answer),
         n_attention_checks=answers.n_checks,
         n_attention_failed=int(failed),
+        n_apart=float(shares_of_answers(comparisons)[apart[index[:, 0]]].sum()),
     )
 
 
@@ -267,13 +295,15 @@ class Suspicion(NamedTuple):
 
 
 def suspicions(comparisons: Comparisons, unused: Mapping[str, Any] | None = None) -> list[Suspicion]:
-    """Look for signs that answers were recorded or read the wrong way: names, doubled, reversed, column.
+    """Look for signs that answers were recorded or read the wrong way: names, doubled, column.
+
+    People who answered the other way round are found by `nearer.people.participants`.
 
     `unused` are columns of the table that were not used: a value for each of `comparisons.answers`.
     """
     pair, n_pairs = _pairs(comparisons.index)
-    found = [*_alike(comparisons), *_doubled(comparisons), *_reversed(comparisons, pair, n_pairs)]
-    return found + _contradicting(comparisons, pair, n_pairs, unused or {})
+    contradicting = _contradicting(comparisons, pair, n_pairs, unused or {})
+    return [*_alike(comparisons), *_doubled(comparisons), *contradicting]
 
 
 def _alike(comparisons: Comparisons) -> list[Suspicion]:
@@ -350,30 +380,13 @@ def _agreement(near: np.ndarray, far: np.ndarray, answer: np.ndarray) -> np.ndar
     return np.bincount(answer, weights=(leaning[0] - leaning[1]) * (near + far > 0).all(axis=0))
 
 
-def _disagree(agrees: np.ndarray, of: np.ndarray, n_tests: int | None = None) -> np.ndarray:
-    """Which groups of answers, numbered by `of`, disagree with the others significantly more often than by guessing."""
+def _disagree(agrees: np.ndarray, n_tests: int) -> bool:
+    """Whether answers disagree with others significantly more often than by guessing."""
     from scipy.stats import norm
 
-    n, balance, total, square = (
-        np.bincount(of, weights=values) for values in (agrees != 0, np.sign(agrees), agrees, agrees**2)
-    )
-    judged = n >= MIN_SHARED
-    sure = norm.isf(SIGNIFICANCE / (n_tests or max(int(judged.sum()), 1)))
-    return judged & (total < -sure * np.sqrt(square)) & (balance <= -_MOST * n)
-
-
-def _reversed(comparisons: Comparisons, pair: np.ndarray, n_pairs: int) -> list[Suspicion]:
-    if comparisons.people is None:
-        return []
-    people, person = comparisons.people.names, comparisons.people.codes
-    first, answer = first_rows(comparisons)
-    cells, cell = splits.group([np.tile(person, 2), pair.ravel()], max(len(people), n_pairs) + 1)
-    cell = cell.reshape(2, -1)
-    near, far = _counts(pair, n_pairs)[:, pair] - _counts(cell, len(cells))[:, cell]
-    names = tuple(str(people[i]) for i in np.flatnonzero(_disagree(_agreement(near, far, answer), person[first])))
-    seem = counted(len(names), "participant seems", "participants seem")
-    text = f"{seem} to answer the other way round, contrary to what the others say: {listed(names)}."
-    return [Suspicion("reversed", names, text)] if names else []
+    known, balance = np.count_nonzero(agrees), np.sign(agrees).sum()
+    sure = norm.isf(SIGNIFICANCE / n_tests) * np.sqrt((agrees**2).sum())
+    return bool(known >= MIN_SHARED and agrees.sum() < -sure and balance <= -_MOST * known)
 
 
 def _contradicting(
@@ -389,7 +402,7 @@ def _contradicting(
         mine = _counts(pair[:, own], n_pairs)
         parts = ((pair[:, own], every - mine, answer[own]), (pair[:, ~own], mine, answer[~own]))
         agrees = (_agreement(others[0][ends], others[1][ends], of) for ends, others, of in parts)
-        if name not in found and all(_disagree(one, np.zeros(len(one), int), len(tried)).all() for one in agrees):
+        if name not in found and all(_disagree(one, len(tried)) for one in agrees):
             found[name] = Suspicion("column", (name,), (
                 f"Answers where the unused column {name} is {value!r} contradict the others: what is near there is far "
                 "in these. Does it say how answers are meant?"

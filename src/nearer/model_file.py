@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearer import solvers as _solvers
 from nearer.archive import Arrays, as_json, from_json, little_endian, read_archive, write_archive
-from nearer.data import Answers, Comparisons, check_bool
+from nearer.data import Answers, Comparisons, Flow, check_bool
 from nearer.data.answers import DETAILS
 from nearer.data.coded import Coded
 from nearer.featuremap import FeatureMap, kernel_ridge
@@ -85,7 +85,8 @@ def read_model(path: Path) -> tuple[str, dict[str, Any], tuple, tuple, dict[str,
     fitted["reliability_"] = _decode_reliability(arrays)
     if about["comparisons"] is not None:
         fitted["comparisons_"] = found = _decode_comparisons(about["comparisons"], labels, arrays)
-        _check_counts(found, n_objects)
+        if found.n_objects != n_objects:
+            raise ValueError("the map and the comparisons differ in their number of objects")
     if header["feature_map"] is not None:
         fitted["feature_map_"] = _decode_feature_map(header["feature_map"], arrays)
     of_map = arrays["embedding"], labels, _decode({"loss": about["loss"]}, arrays)["loss"]
@@ -123,6 +124,8 @@ def _encode_estimator(
     if with_comparisons and hasattr(estimator, "comparisons_"):
         data = estimator.comparisons_
         counts = {"n_objects": data.n_objects, "dropped": data.dropped, "n_answers": len(data.answers)}
+        if data.flow != Flow.of(data.answers, data.n_answers, data.dropped):  # else as in files of earlier versions
+            counts["flow"] = data.flow.to_dict()
         about["comparisons"] = counts
         _put(arrays, "comparisons_", {"index": data.index, "weights": data.weights, "answer": data.answer})
         for name, values in {"kind": data.answers.kind, **data.answers.known()}.items():
@@ -145,25 +148,26 @@ def _decode_comparisons(about: dict[str, Any], labels: np.ndarray | None, arrays
         details["chosen_by"] = _decode_coded(arrays, "comparisons_chosen_by", "comparisons_ways")
         # version 0.1.0 wrote a name for every row
         people = arrays.get("comparisons_participants") if people is None else people
-        return Comparisons(*made, participants=people, details=details).replaced(dropped=dropped)
+        return Comparisons(*made, participants=people, details=details).replaced(dropped=dropped, flow=None)
     found: dict[str, Any] = {name: arrays.get(f"answers_{name}") for name in ("votes", *DETAILS)}
     found |= {name: _decode_coded(arrays, f"answers_{name}", f"answers_{name}_names") for name in _CODED}
     kind = found.pop("kind") or about["kind"]
     answers, answer = Answers(kind, int(about["n_answers"]), **found), arrays.get("comparisons_answer")
-    return Comparisons(*made).replaced(answers=answers, answer=answer, dropped=dropped)
+    _check_counts(answers, answer, len(arrays["comparisons_index"]))
+    flow = None if "flow" not in about else Flow.from_dict(about["flow"])
+    return Comparisons(*made).replaced(answers=answers, answer=answer, dropped=dropped, flow=flow)
 
 
-def _check_counts(data: Comparisons, n_objects: int) -> None:
+def _check_counts(answers: Answers, answer: np.ndarray | None, n_comparisons: int) -> None:
     """Refuse counts that the arrays do not bear out: later, memory is allocated by them."""
-    answers, answer = data.answers, data.answer
     known = [*answers.known().values(), *([answers.kind] if isinstance(answers.kind, Coded) else [])]
-    if data.n_objects != n_objects or any(len(values) != len(answers) for values in known):
-        raise ValueError("objects or answers differ in number")
+    if any(len(values) != len(answers) for values in known):
+        raise ValueError("what is known of the answers differs in number")
     if answer is None:
-        is_right = len(answers) == len(data)
+        is_right = len(answers) == n_comparisons
     else:
         # An answer may have no comparisons if it is an attention check, which an array of its own marks.
-        is_right = answer.shape == (len(data),) and (bool(known) or len(answers) <= len(data))
+        is_right = answer.shape == (n_comparisons,) and (bool(known) or len(answers) <= n_comparisons)
         _check_codes(answer, len(answers))
     if not is_right:
         raise ValueError("comparisons and answers differ in number")

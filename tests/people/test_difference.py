@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from simulated_people import answers_of
 
-from nearer import OrdinalEmbedding
+from nearer import Comparisons, OrdinalEmbedding
 from nearer.people import differ
 from nearer.people.difference import _by_signs
 
@@ -19,9 +19,24 @@ def test_the_difference_is_found_and_not_found(differing, points):
     for seed in range(20):
         rng = np.random.default_rng(seed)
         data = answers_of(points, 20, 40, rng, ["random"] * 3 + ["careful"] * 17)
-        fitted = OrdinalEmbedding(2, loss="ste", random_state=0).fit(data)
-        alarms.append(differ(fitted, data, n_resamples=39, random_state=seed).p_value <= 0.05)
+        model = OrdinalEmbedding(2, loss="ste", random_state=0)
+        alarms.append(differ(model, data, n_resamples=39, random_state=seed).p_value <= 0.05)
+        assert not hasattr(model, "embedding_")  # what is fitted is a copy
     assert sum(alarms) <= 4
+
+
+def test_guesses_are_weighted_unless_asked_not_to(points):
+    W = np.where(np.arange(24)[:, None] % 2, [[1.5, 0.7]], [[0.7, 1.5]])
+    data = answers_of(points, 24, 60, np.random.default_rng(4), ["random"] * 8 + ["careful"] * 16, weights=W)
+    plain = OrdinalEmbedding(2, loss="ste", random_state=0).fit(data)
+    weighted = OrdinalEmbedding(2, loss="ste", reliability=True, random_state=0).fit(data)
+    how = {"n_resamples": 99, "random_state": 0}
+    usual = differ(plain, data, **how)
+    assert usual == differ(weighted, data, **how)
+    assert differ(plain, data, reliability=False, **how).statistic < usual.statistic
+    halves = np.repeat([0, 1], len(data) // 2)
+    alone = Comparisons(data.index, data.n_objects)  # without participants there is nothing to weight
+    assert differ(plain, alone, halves, **how) == differ(plain, alone, halves, reliability=False, **how)
 
 
 def test_agreement_is_that_of_all_pairs_of_answers():

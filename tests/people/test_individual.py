@@ -107,7 +107,21 @@ def test_people_who_differ_get_weights_that_predict_them(differing, model):
     assert list(model.choice_)[:2] == [0.0, 0.1]
     assert len(model.to_frame()) == 24
     p = model.predict_proba(test)
-    np.testing.assert_array_equal(p > 0.5, model.predict(test))
+    assert p.shape == (len(test), 2)  # as of scikit-learn
+    np.testing.assert_array_equal(p[:, 1] > 0.5, model.predict(test))
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+
+
+def test_spreads_are_compared_by_fits_that_have_converged(monkeypatch):
+    """Each starts from the one before; a loose tolerance stops it there, and the spreads look alike."""
+    rng = np.random.default_rng(2)
+    data = answers_of(rng.normal(size=(20, 2)) * 1.5, 24, 60, rng)
+    model = IndividualEmbedding(2, loss="tste", random_state=0).fit(data)
+    found = model.choice_
+    monkeypatch.setattr("nearer.people.individual._TOL", 1e-10)
+    exact = model.fit(data).choice_
+    assert found.keys() == exact.keys()
+    np.testing.assert_allclose(list(found.values()), list(exact.values()), atol=5e-4)
 
 
 def test_a_map_of_one_person_gives_their_predictions(differing, model):
@@ -162,7 +176,7 @@ def test_weights_of_groups_and_strange_input(differing):
         IndividualEmbedding(2, loss="hinge").fit(data)
     with pytest.raises(ValueError, match="spread: got 'much'"):
         IndividualEmbedding(2, spread="much").fit(data)
-    assert np.isnan(model.predict_proba(Comparisons([[0, 1, 30]])))
+    assert np.isnan(model.predict_proba(Comparisons([[0, 1, 30]]))).all()
 
 
 def test_objects_that_nobody_names_have_no_place(points):

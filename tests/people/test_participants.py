@@ -32,18 +32,22 @@ def test_the_careless_are_found_each_in_their_way(table):
     at = {name: place for place, name in enumerate(table.participant.tolist())}
     careful = [at[person] for person in range(4, 30)]
     random, left, inverted, tired = (at[person] for person in range(4))
-    assert {random, left, inverted} <= {0, 1, 2, 3}
+    assert inverted == 0
+    assert {random, left} <= {1, 2, 3}
     assert table.guesses_high[random] == 1.0
-    assert table.p_chance[inverted] > 0.999
+    assert np.flatnonzero(table.inverted).tolist() == [inverted]
+    assert np.isnan(table.guesses[inverted])  # the answers are no guesses
     assert table.agreement[inverted] < 0.4 < 0.7 < np.median(table.agreement[careful])
+    assert np.flatnonzero(table.fast).tolist() == [at[29]]
     assert table.same_side[left] == table.first[left] == 1.0
     assert table.streak[left] == 60
     assert table.p_decline[tired] < 0.05
     assert np.mean(table.guesses_low[careful] == 0.0) > 0.8
     assert table.seconds[at[29]] == pytest.approx(0.2)
     assert table.answers.tolist() == [60] * 30
-    assert (table.guesses_low <= table.guesses).all()
-    assert (table.guesses <= table.guesses_high).all()
+    known = ~table.inverted
+    assert (table.guesses_low <= table.guesses)[known].all()
+    assert (table.guesses <= table.guesses_high)[known].all()
     assert table.in_order
 
 
@@ -56,7 +60,17 @@ def test_it_is_shown_short_and_given_whole(table):
     assert "30 people" in repr(table)
     assert str(table).startswith("participant  answers  seconds")
     assert len(str(table).splitlines()) == 31
-    assert table.to_frame().shape == (30, 14)
+    assert table.to_frame().shape == (30, 16)
+    assert str(table).splitlines()[1].split()[:2] == ["2", "60"]  # who inverted the task
+    assert "inverted" in str(table).splitlines()[1]
+    assert sum("inverted" in line for line in str(table).splitlines()) == 1
+
+
+def test_the_order_of_the_objects_does_not_matter(study, table):
+    names = np.array([f"o{number:02d}" for number in range(25)])
+    order = np.random.default_rng(0).permutation(25)
+    shuffled = study.replaced(index=np.argsort(order)[study.index].astype(np.int32), labels=names[order])
+    np.testing.assert_equal(participants(shuffled).table(), table.table())
 
 
 def test_nobody_helps_to_make_the_map_they_are_held_to():
@@ -80,8 +94,10 @@ def test_answers_of_several_rows_count_once():
     data = Comparisons.from_odd_one_out(sets, odd, participants=np.repeat(range(5), 6))
     table = participants(data)
     assert table.answers.tolist() == [6] * 5
-    assert table.repeats.tolist() == [3] * 5  # each of three questions twice
+    assert table.repeats.tolist() == [3] * 5
     assert table.repeats_alike.tolist() == [1.0] * 5
+    thrice = Comparisons.concat([data[data.participants == 0]] + [data] * 2)
+    assert dict(zip(*[participants(thrice).table()[name] for name in ("participant", "repeats")]))[0] == 3
     order = np.random.default_rng(0).permutation(len(data))  # rows of one answer need not stand together
     again = participants(data[order], random_state=0)
     assert again.answers.tolist() == [6] * 5
@@ -104,10 +120,38 @@ def test_the_interval_holds_what_is_likely():
 
 
 def test_without_participants_it_says_so(study):
-    with pytest.raises(ValueError, match="who gave the answers is not known; add a column"):
+    with pytest.raises(ValueError, match="not known; declare the column with their names"):
         participants(Comparisons(study.index))
-    with pytest.raises(ValueError, match="expected at least 3"):
-        participants(Comparisons(study.index, participants=np.arange(len(study)) % 2))
+
+
+def test_two_people_are_described_but_not_compared():
+    two = participants(answers_of(np.random.default_rng(0).normal(size=(9, 2)), 2, 30, np.random.default_rng(1),
+                                  seconds=np.array([1.0, 2.0])))  # fmt: skip
+    assert (two.seconds.tolist(), two.n_folds) == ([1.0, 2.0], 0)
+    assert ((two.first > 0) & (two.first < 1)).all()
+    assert np.isnan(two.agreement).all()
+    assert "agreement" not in str(two)
+    with pytest.raises(ValueError, match="better_than_chance cannot be applied"):
+        ExclusionRules(better_than_chance=True).broken(two)
+
+
+def test_a_program_that_stores_the_chosen_option_first_says_nothing_about_sides(study):
+    rows = np.where(study.answers.side[:, None] == 0, study.index, study.index[:, [0, 1, 2]])
+    stored = Comparisons.from_answers(rows, np.ones(len(rows), dtype=bool), participants=study.participants)
+    table = participants(stored)
+    assert (table.first, table.same_side, table.streak) == (None, None, None)
+
+
+def test_who_names_the_least_central_one_inverts_the_task():
+    rng = np.random.default_rng(0)
+    X, who = rng.normal(size=(20, 2)), np.repeat(np.arange(12), 40)
+    sets = np.argsort(rng.random((len(who), 20)), axis=1)[:, :3]
+    apart = np.linalg.norm(X[sets][:, :, None] - X[sets][:, None], axis=-1).sum(axis=2)
+    central = np.where(who == 3, apart.argmax(axis=1), apart.argmin(axis=1))
+    table = participants(Comparisons.from_most_central(sets, sets[np.arange(len(who)), central], participants=who))
+    assert table.participant[table.inverted].tolist() == [3]
+    assert table.opposite[0] > 0.8 > 0.1 > table.agreement[0]
+    assert np.median(table.agreement) > 0.7
 
 
 def test_rules_leave_out_count_and_tell(study, table, tmp_path):
@@ -133,7 +177,7 @@ def test_without_rules_nobody_is_left_out(study, table):
     assert kept == study
     assert str(gone) == "No exclusion rules were set; all 30 participants were kept (1,800 answers)."
     _, gone = exclude(study, {"min_answers": 10, "better_than_chance": False}, table)
-    assert str(gone).startswith("Of 30 participants, none was excluded by the rules set beforehand (nobody gave")
+    assert str(gone).startswith("Of 30 participants, none was excluded by these rules (nobody gave")
 
 
 def test_attention_checks_have_no_comparisons_but_count(study):

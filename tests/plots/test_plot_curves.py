@@ -110,5 +110,5 @@ def test_alignment_shows_every_model_by_name():
     found = align(answers, {"$net$": rng.normal(size=(12, 3)), "other": rng.normal(size=(12, 3))}, best_map=2)
     ax = plot_alignment(found)
     ax.figure.canvas.draw()
-    shown = dict(zip([tick.get_text() for tick in ax.get_yticklabels()], [bar.get_width() for bar in ax.patches]))
+    shown = dict(zip([tick.get_text() for tick in ax.get_yticklabels()], [bar.get_width() for bar in ax.containers[0]]))
     assert shown == pytest.approx({score.name: score.accuracy for score in found.scores})

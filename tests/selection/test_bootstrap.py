@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import chi2
@@ -27,8 +29,8 @@ def made_by_hand(samples, embedding, likely=None, fits=None, asked=None):
         likely, fits = embedding, embedding[None]
     else:
         widening, covariance = _widened(embedding, samples, likely, fits, asked)
-    accuracy = np.full(len(samples), 0.8)
-    return Bootstrap(embedding, samples, covariance, accuracy, "comparison", None, widening, likely, fits)
+    accuracy = 0.8 + 0.01 * np.linspace(-1.0, 1.0, len(samples))
+    return Bootstrap(embedding, samples, covariance, 0.9, accuracy, "comparison", 500, None, widening, likely, fits)
 
 
 def test_covariances_are_those_of_numpy_over_the_resamples_that_place_the_object():
@@ -41,17 +43,30 @@ def test_covariances_are_those_of_numpy_over_the_resamples_that_place_the_object
 
 
 def test_nearer_is_the_log_ratio_with_a_normal_interval():
-    # object 0 at 0, object 1 at 1, object 2 at 2 on all of the data; 2, 4 and 8 in the resamples
-    samples = [[[0], [1], [2]], [[0], [1], [4]], [[0], [1], [8]]]
-    found = made_by_hand(samples, [[0], [1], [2]]).nearer([[0, 1, 2]], level=0.9)
-    spread = np.std([np.log(2), np.log(4), np.log(8)], ddof=1)
-    np.testing.assert_allclose(found.log_ratio, [np.log(2)])
-    np.testing.assert_allclose([found.low[0], found.high[0]], np.log(2) + 1.6448536 * spread * np.array([-1, 1]))
+    # object 0 at 0, object 1 at 1, object 2 at 2 on all of the data; 1.5, 2 and 3 in the resamples
+    samples = [[[0], [1], [1.5]], [[0], [1], [2]], [[0], [1], [3]]]
+    found = made_by_hand(samples, [[0], [1], [1.6]]).nearer([[0, 1, 2]], level=0.9)
+    spread = np.std(np.log([1.5, 2, 3]), ddof=1)
+    np.testing.assert_allclose(found.log_ratio, [np.log(1.6)])
+    np.testing.assert_allclose([found.low[0], found.high[0]], np.log(1.6) + 1.6448536 * spread * np.array([-1, 1]))
     assert found.support.tolist() == [1.0]
     assert found.settled.tolist() == [0]
     tight = made_by_hand([[[0], [1], [2]], [[0], [1], [2.1]]], [[0], [1], [2]])
     assert tight.nearer([[0, 1, 2], [0, 2, 1]]).settled.tolist() == [1, -1]
     assert tight.nearer([[0, 2, 1]]).support.tolist() == [0.0]
+    # beyond three times the distance, how much farther is not known
+    far = made_by_hand([[[0], [1], [2.9]], [[0], [1], [3]]], [[0], [1], [2.95]]).nearer([[0, 1, 2], [0, 2, 1]])
+    assert (far.high[0], far.low[1]) == (np.inf, -np.inf)
+    assert far.low[0] == -far.high[1] > 1.0
+    assert far.settled.tolist() == [1, -1]
+
+
+def test_accuracy_is_between_that_of_training_and_of_answers_left_out():
+    found = made_by_hand(np.zeros((5, 3, 1)), np.zeros((3, 1)))
+    told = found.accuracy(0.9)
+    assert told.estimate == pytest.approx(0.632 * 0.8 + 0.368 * 0.9)
+    few = replace(found, n_units=4).accuracy(0.9)  # Student's t with three degrees of freedom, not normal
+    assert (few.high - few.low) / (told.high - told.low) == pytest.approx(2.353 / 1.648, rel=1e-3)
 
 
 @pytest.mark.parametrize("loss", ["tste", "soe"])
@@ -74,27 +89,27 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(loss):
 
 def test_repeated_questions_do_not_leak_into_the_answers_left_out():
     data = problem(size=300).train
-    draw = _draws(data.concat([data]), "comparison")
+    draw, n_units = _draws(data.concat([data]), "comparison")
     weights, left_out = draw(np.random.default_rng(0))
-    assert weights.sum() == 600
+    assert weights.sum() == n_units == 600
     drawn = weights > 0
     np.testing.assert_array_equal(left_out[:300], ~(drawn[:300] | drawn[300:]))
 
 
 def test_votes_are_drawn_one_by_one_and_weights_as_a_whole():
     votes = Comparisons.from_answers([[0, 1, 2], [1, 2, 3]], [[90, 0], [9, 1]])
-    weights, _ = _draws(votes, "comparison")(np.random.default_rng(0))
+    weights, _ = _draws(votes, "comparison")[0](np.random.default_rng(0))
     assert weights.sum() == 100
     assert 0 < weights[1] < 25
     odd = Comparisons([[0, 1, 2], [1, 2, 3]], weights=[0.5, 2.5])
     for seed in range(5):
-        weights, _ = _draws(odd, "comparison")(np.random.default_rng(seed))
+        weights, _ = _draws(odd, "comparison")[0](np.random.default_rng(seed))
         assert weights.tolist() in ([1.0, 0.0], [0.5, 2.5], [0.0, 5.0])
 
 
 def test_an_odd_one_out_answer_is_drawn_with_both_its_rows():
     data = odd_one_out(200, 12)
-    weights, left_out = _draws(data, "comparison")(np.random.default_rng(0))
+    weights, left_out = _draws(data, "comparison")[0](np.random.default_rng(0))
     assert weights.sum() == len(data) == 400  # 200 answers are drawn
     np.testing.assert_array_equal(weights[::2], weights[1::2])
     np.testing.assert_array_equal(left_out[::2], left_out[1::2])
@@ -103,7 +118,9 @@ def test_an_odd_one_out_answer_is_drawn_with_both_its_rows():
 def test_participants_are_drawn_with_all_their_answers():
     who = np.repeat(["ann", "bob", "eve", "joe"], 50)
     data = Comparisons(problem(size=200).train.index, 20, participants=who)
-    weights, left_out = _draws(data, "participant")(np.random.default_rng(1))
+    draw, n_units = _draws(data, "participant")
+    weights, left_out = draw(np.random.default_rng(1))
+    assert n_units == 4
     for name in np.unique(who):
         mine = weights[who == name]
         assert (mine == mine[0]).all()
@@ -175,7 +192,8 @@ def test_bounds_hold_the_bias_that_simulated_fits_show():
     told = found.nearer(asked)
     variance = np.var([log_ratio(X, asked) for X in found.samples], axis=0, ddof=1)
     bias = log_ratio(bent, asked) - log_ratio(truth, asked)
-    np.testing.assert_allclose((told.high - told.low) / 2, 1.645 * np.sqrt(variance + bias**2), rtol=0.1, atol=0.01)
+    half = np.minimum(told.high - told.log_ratio, told.log_ratio - told.low)  # at most one side is open
+    np.testing.assert_allclose(half, 1.645 * np.sqrt(variance + bias**2), rtol=0.1, atol=0.01)
     assert np.mean((told.low <= log_ratio(truth, asked)) & (log_ratio(truth, asked) <= told.high)) > 0.95
     away = procrustes_align(truth, bent) - bent
     outside = [
@@ -192,7 +210,7 @@ def flat(seed, count=4000, n=30):
 
 
 def resamples(data, count):
-    draw = _draws(data, "comparison")
+    draw, _ = _draws(data, "comparison")
     return [draw(rng) for rng in np.random.default_rng(0).spawn(count)]
 
 

@@ -15,7 +15,10 @@ def resampled(X, spread, seed=0):
     samples = X + spread * np.random.default_rng(seed).normal(size=(30, *X.shape))
     samples[:10, -1] = np.nan  # not placed in all
     unknown = np.full((len(X), X.shape[1], X.shape[1]), np.nan)
-    return Bootstrap(X, samples, unknown, np.ones(30), "comparison", None, 1.0, X, X[None])
+    return Bootstrap(
+        embedding=X, samples=samples, covariance=unknown, training_accuracy=1.0, accuracy_samples=np.ones(30),
+        by="comparison", n_units=30, labels=None, widening=1.0, likely=X, simulated=X[None],
+    )  # fmt: skip
 
 
 def test_clusters_that_are_there_are_found_with_their_stability():

@@ -30,10 +30,11 @@ def evidence(better, chosen):
     return Evidence(np.arange(1, len(better) + 1), chosen, table)
 
 
-def concluded(better, chosen, accuracy=0.8, n_answers=10_000):
+def concluded(better, chosen, accuracy=0.8, n_answers=10_000, falling=0.02):
     found = None if better is None else evidence(better, chosen)
     dims = np.array([chosen]) if found is None else found.dims
-    table = np.full((5, len(dims)), accuracy) + np.linspace(-0.01, 0.01, 5)[:, None]
+    gain = falling * (dims - chosen)  # each dimension predicts better than the one before
+    table = np.full((5, len(dims)), accuracy) + gain + np.linspace(-0.01, 0.01, 5)[:, None]
     return conclude(dims, np.stack([table] * 2), found, n_objects=20, n_answers=n_answers)
 
 
@@ -56,9 +57,16 @@ def test_it_is_decisive_where_smaller_and_larger_dimensions_are_ruled_out():
             3,
             {},
             (3,),
-            "the answers do not determine the dimension: the largest dimension tried, 3, is",
+            "the answers do not determine the dimension: the largest dimension tried, 3, is the best; try larger ones",
         ),
-        ([9.0, 0.0, 4.0], 2, {"accuracy": 0.5}, (2,), "no better than a coin"),
+        (
+            [9.0, 9.0, 9.0, 0.0],
+            4,
+            {"falling": 0.004},
+            (4,),
+            "4, is the best; but from 2 on more gain less",
+        ),
+        ([9.0, 0.0, 4.0], 2, {"accuracy": 0.5}, (2,), "no better than chance"),
         (None, 2, {}, (2,), "only one dimension was tried"),
     ],
 )

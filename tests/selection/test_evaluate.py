@@ -15,7 +15,7 @@ from nearer.metrics import calibration, log_loss
 from nearer.reports import Report, describe
 from nearer.selection import Evaluation, Interrupted, cross_validate_dimensions, evaluate
 from nearer.selection.evaluate import calibrate, figures_of, score_map
-from nearer.selection.thresholds import default_folds, default_resamples
+from nearer.selection.thresholds import FOLDS_ALIKE, GAIN_OF_ALL, default_folds, default_resamples
 from nearer.warning_types import InputWarning
 
 LABELS = [f"obj{number:02d}" for number in range(12)]
@@ -83,9 +83,9 @@ def test_cross_validation_is_that_of_the_library(model, answers):
     expected = cross_validate_dimensions(model, answers, [2], n_folds=3, random_state=0)
     assert found.held_out == expected.accuracy[0]
     assert found.fold_accuracy == tuple(expected.fold_accuracy[:, 0].tolist())
-    assert found.held_out_low < found.held_out < found.held_out_high
-    # Student's t with two degrees of freedom: 4.303 standard errors on each side, unless cut at 1.
-    assert found.held_out - found.held_out_low == pytest.approx(4.30265 * found.standard_error, rel=1e-4)
+    below, above = found.held_out - found.held_out_low, found.held_out_high - found.held_out
+    assert below == pytest.approx(1.95996 * FOLDS_ALIKE * expected.sampling_se[0], rel=1e-4)
+    assert above == pytest.approx(below + GAIN_OF_ALL * (found.training - found.held_out))
     again = Evaluation(**figures_of(json.loads(json.dumps(found.summary()))))
     assert again == replace(found, check=None, bootstrap=None)
 
@@ -97,6 +97,17 @@ def test_regions_are_found_by_default_where_they_take_seconds(model, answers):
     wide = Comparisons(answers.index, 600)
     slow = [(many, "auto", False), (wide, "auto", False), (answers, "sgd", False), (answers, "auto", True)]
     assert [default_resamples(*given) for given in slow] == [0] * 4
+
+
+def test_the_interval_is_wider_where_people_differ(model, answers):
+    """Of eight people two answer at random: the accuracy of other people is less certain than that of other answers."""
+    rng = np.random.default_rng(0)
+    who = np.arange(400) % 8
+    mixed = answers.flipped((who < 2) & (rng.random(400) < 0.5))
+    people = Comparisons(mixed.index, 12, labels=LABELS, participants=who)
+    alone, known = (evaluate(model, data, cv=5, people=False) for data in (mixed, people))
+    assert known.held_out == alone.held_out
+    assert known.held_out - known.held_out_low > 1.5 * (alone.held_out - alone.held_out_low)
 
 
 def test_one_dimension_has_one_figure_on_held_out_answers(model, answers):
@@ -160,3 +171,51 @@ def test_scores_are_those_of_the_metrics(model, answers):
     np.testing.assert_array_equal(calibrate(model, answers).count, known.count)
     without = score_map(OrdinalEmbedding(2, loss="soe", random_state=0).fit(answers), answers)
     assert set(without) == {"accuracy", "n_comparisons", "n_satisfied"}
+
+
+def single_questions(n_people, people=True):
+    """Each of 12 objects is the anchor of one question, asked of everybody: held out, it has no position left."""
+    rng = np.random.default_rng(0)
+    questions = np.array([[k, *rng.choice(np.arange(12, 18), 2, replace=False)] for k in range(12)])
+    index = np.tile(questions, (n_people, 1))
+    who = np.repeat(np.arange(n_people), len(questions)) if people else None
+    return Comparisons(index, participants=who)
+
+
+def test_folds_are_those_that_can_be_evaluated():
+    data = single_questions(8)
+    model = OrdinalEmbedding(1, random_state=0).fit(data)
+    found = evaluate(model, data, people=False)
+    assert (found.folds_by, found.n_unplaced) == ("participant", 0)
+    assert found.held_out == 1
+    for options in ({"cv_by": "question"}, {"comparisons": single_questions(8, people=False)}):
+        with pytest.warns(InputWarning, match="cross-validation left out: .* no map made without them"):
+            found = evaluate(model, **{"comparisons": data, "people": False} | options)
+        assert (found.held_out, found.fold_accuracy) == (None, ())
+        assert "100% of the held-out answers name an object" in found.declined
+        assert replace(Evaluation(), **figures_of(found.summary())).declined == found.declined
+
+
+def test_held_out_answers_that_no_map_can_predict_are_counted_apart(model, answers):
+    alone = Comparisons([[12, 0, 1], [13, 2, 3], [13, 2, 3]], labels=[*LABELS, "new", "rare"])
+    both = Comparisons(np.concatenate([answers.index, alone.index]), labels=alone.labels)
+    found = evaluate(OrdinalEmbedding(2, loss="ste", random_state=0).fit(both), people=False)
+    assert (found.folds_by, found.n_unplaced) == ("question", 3)
+    assert 0.7 < found.held_out < 1
+    assert figures_of(found.summary())["n_unplaced"] == 3
+
+
+def test_figures_of_answers_with_several_comparisons_are_by_answer():
+    points = np.random.default_rng(1).normal(size=(10, 2))
+    sets = np.array([np.random.default_rng(k).choice(10, 3, replace=False) for k in range(150)])
+    apart = np.linalg.norm(points[sets][:, :, None] - points[sets][:, None], axis=-1).sum(axis=2)
+    central = sets[np.arange(150), apart.argmin(axis=1)]
+    central[::5] = sets[::5, 0]  # some careless answers
+    data = Comparisons.from_most_central(sets, central)
+    model = OrdinalEmbedding(2, random_state=0).fit(data)
+    found = evaluate(model, data, people=False)
+    near, far = (np.linalg.norm(np.diff(model.embedding_[data.index[:, [0, k]]], axis=1)[:, 0], axis=1) for k in (1, 2))
+    assert found.training == pytest.approx((near < far).reshape(-1, 2).all(axis=1).mean())
+    assert found.training < model.score(data)
+    assert found.held_out < model.score(data) - 0.05
+    assert figures_of(found.summary())["chance"] == found.chance == pytest.approx(1 / 3)

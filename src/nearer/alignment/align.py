@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from scipy.stats import t
 
-from nearer.alignment.clustered import clustered_mean
 from nearer.alignment.object_models import Features, ObjectModel, as_model
 from nearer.alignment.transform import Gain, learned_gain
 from nearer.check import check
@@ -22,9 +21,11 @@ from nearer.data.splits import first_rows, fold_of_rows, question_of_rows
 from nearer.data.validate import as_generator, check_integer
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
-from nearer.metrics import comparison_distances, wilson_interval
+from nearer.metrics import chance_level, wilson_interval
+from nearer.metrics.by_answer import sampling_error, satisfied_answers
 from nearer.metrics.comparison import filled
 from nearer.notebook import data_frame, html_table
+from nearer.people.participants import FEWEST
 from nearer.refits import quiet_map
 from nearer.registry import SIMILARITIES
 
@@ -32,7 +33,6 @@ LEVEL = 0.95
 Interval = tuple[float, float]
 BEST_MAP = "best map"
 _FOLDS = 5
-_CHANCE = {"odd-one-out": 1 / 3, "most-central": 1 / 3}  # an answer has several comparisons; any other: 1/2
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Alignment:
     scores: list[ModelScore]  # models in the order given; the best map comes last
     differences: list[Difference]  # of each pair, the higher accuracy first
     gains: list[Gain]  # by a learned linear transform, on objects that it was not learned from
-    chance: float | None  # accuracy of guessing; None for rankings
-    ceiling: float | None  # noise ceiling, from repeated questions
+    chance: float  # accuracy of a model that has nothing to do with the answers
+    ceiling: float | None  # noise ceiling, from repeated questions; None if these are too few
     ceiling_low: float | None
     n_answers: float  # that were predicted
     n_left_out: float  # answers about objects that some model lacks
@@ -174,8 +174,9 @@ def align(
         Difference(one, other, *units.differences(predicted[one] - predicted[other])) for one, other in pairs
     ]
     checked = check(answers)
+    ceiling = (None, None) if checked.ceiling_is_rough else (checked.noise_ceiling, checked.noise_ceiling_low)
     return Alignment(
-        scores, differences, gains, _chance(answers), checked.noise_ceiling, checked.noise_ceiling_low,
+        scores, differences, gains, chance_level(answers), *ceiling,
         n_answers=answers.n_answers, n_left_out=n_left_out, missing=missing,
         unknown={name: len(model.values) - int((rows[name][answers.seen] >= 0).sum()) for name, model in known.items()},
     )  # fmt: skip
@@ -235,17 +236,16 @@ def _predicted_by_maps(
     units = Coded(questions.astype(np.int32), np.arange(questions.max() + 1))
     fold = fold_of_rows(len(answers), n_folds, np.random.default_rng(seed), units)
 
-    def tried(number: int) -> tuple[np.ndarray, np.ndarray]:
+    def tried(number: int) -> np.ndarray:
         held_out = fold == number
         model = OrdinalEmbedding(n_components, random_state=seed, n_jobs=1).fit(answers[~held_out])
-        return comparison_distances(filled(model.embedding_, answers.n_objects), answers[held_out])
+        satisfied, placed = satisfied_answers(filled(model.embedding_, answers.n_objects), answers[held_out])
+        return np.where(placed, satisfied, np.nan)
 
-    near, far = np.empty(len(answers)), np.empty(len(answers))
-    for number, found in enumerate(quiet_map(tried, n_jobs, range(n_folds))):
-        near[fold == number], far[fold == number] = found
-    n_violated = np.bincount(answer, weights=~(near < far))
-    has_place = np.bincount(answer, weights=np.isnan(near + far)) == 0
-    return np.where(has_place, n_violated == 0, np.nan)
+    found = np.full(int(answer.max()) + 1, np.nan)
+    for number, satisfied in enumerate(quiet_map(tried, n_jobs, range(n_folds))):
+        found[np.unique(answer[fold == number])] = satisfied
+    return found
 
 
 def _quantile(degrees: float) -> float:
@@ -264,7 +264,7 @@ class _Units:
     @classmethod
     def of(cls, answers: Comparisons, first: np.ndarray) -> _Units:
         people = answers.people
-        person = None if people is None or len(set(people.codes)) < 3 else people.codes[first]
+        person = None if people is None or len(set(people.codes)) < FEWEST else people.codes[first]
         return cls(answers.votes[first], question_of_rows(answers)[first], person)
 
     def shares(self, values: np.ndarray) -> tuple[float, Interval, Interval | None]:
@@ -286,14 +286,7 @@ class _Units:
 
     def _means(self, values: np.ndarray) -> list[tuple[float, float, int]]:
         """Mean, standard error and number of units, by question and, if known, by participant."""
-        known = ~np.isnan(values)
-        units = [unit[known] for unit in (self.question, self.person) if unit is not None]
-        return [clustered_mean(values[known], self.votes[known], unit) for unit in units]
-
-
-def _chance(answers: Comparisons) -> float | None:
-    kinds = answers.answers.kinds()
-    if "rankings" in kinds:
-        return None
-    each = {_CHANCE.get(kind, 0.5) for kind in kinds}
-    return each.pop() if len(each) == 1 else None
+        known = np.isfinite(values)
+        mean = float(np.average(values[known], weights=self.votes[known]))
+        by = [unit for unit in (self.question, self.person) if unit is not None]
+        return [(mean, sampling_error(values, self.votes, [unit]), len(np.unique(unit[known]))) for unit in by]

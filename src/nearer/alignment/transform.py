@@ -12,10 +12,10 @@ from scipy.special import expit
 from scipy.stats import t
 from threadpoolctl import threadpool_limits
 
-from nearer.alignment.clustered import clustered_mean
 from nearer.alignment.object_models import unit_rows
 from nearer.data import Comparisons
 from nearer.data.splits import first_rows, question_of_rows
+from nearer.metrics.by_answer import sampling_error
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ def _learned_gain(name: str, problem: _Problem, objects: np.ndarray, rng: np.ran
         return None
     votes = problem.votes[held_out]
     before, after = sums[:, held_out] / times[held_out]
-    gain, error, _ = clustered_mean(after - before, votes, problem.question[held_out])
+    gain = float(np.average(after - before, weights=votes))
+    error = sampling_error(after - before, votes, [problem.question[held_out]])
     # Fits to overlapping parts are not independent: the corrected variance of Nadeau and Bengio (2003).
     overlap = 1.0 / len(of_fold) + 1.0 / (SETTING.n_folds - 1)
     error = max(error, float(np.std(of_fold, ddof=1)) * overlap**0.5)

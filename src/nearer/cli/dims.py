@@ -20,7 +20,7 @@ from nearer.cli.output import Say, command
 @options.FITTING
 @inputs.READING
 def dims_command(
-    say: Say, file: str, dims: tuple[int, ...], cv: int, cv_by: str, picture: str | None, **given: Any
+    say: Say, file: str, dims: tuple[int, ...], cv: int, cv_by: str | None, picture: str | None, **given: Any
 ) -> None:  # fmt: skip
     """Find how many dimensions the answers in FILE support.
 
@@ -34,7 +34,7 @@ def dims_command(
     from nearer.selection import Interrupted, cross_validate_dimensions
 
     say.note(f"cross-validating: dimensions {', '.join(map(str, dims))}, {cv} folds")
-    groups = "participants" if cv_by == "participant" else None
+    groups = None if cv_by is None else f"{cv_by}s"
     how = {"random_state": estimator.random_state, "n_jobs": estimator.n_jobs}
     interrupted = False
     try:
@@ -52,5 +52,5 @@ def dims_command(
     if picture is not None:
         from nearer.plots import plot_dimensions
 
-        band = None if low is None or high is None else (low, high)
+        band = None if low is None or high is None or checked.ceiling_is_rough else (low, high)
         say.picture(plot_dimensions(found, chosen=found.chosen, ceiling=band), picture)

@@ -50,7 +50,7 @@ STUDIES = options.OptionGroup(
 @STUDIES
 @options.IMAGES
 @options.GROUPS
-@click.option("--title", help="Heading of the report.  [default: name of the file]")
+@click.option("--title", help="Heading of the report.  [default: Map of N objects]")
 @click.option("--cluster", metavar="ADDRESS", help="Fit on a Dask cluster: tcp://host:8786, or local:4 workers here.")
 @click.option("--checkpoint", type=click.Path(), help="File that keeps the fit while it runs; removed at the end.")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint, if it is there.")
@@ -94,11 +94,12 @@ def fit_command(
         "input": read,
         "options": options.FITTING.of(given),
         **_figures(model),
+        "flow": None if answers is None else answers.flow.to_dict(),
         **found.summary(),
         "files": list(FILES),
     }
     drawn: dict[str, Any] = {}
-    command, title = repeat_command(), title or Path(file).stem
+    command = repeat_command()
     shown: dict[str, Any] = {"facts": facts, "groups": coloured, "images": images}
     with results.writing() as target:
         try:
@@ -165,7 +166,9 @@ def _fit(
         model.set_params(callbacks=callbacks)
         model.fit(answers, client=client, checkpoint=checkpoint, resume=given["resume"])
     model.set_params(callbacks=None)
-    say.note(model.result_.message)
+    from nearer.reports.content import outcome
+
+    say.note(outcome(model))
     if model.n_components == "auto":
         say.note(f"dimensions that the answers support: {model.n_components_}")
     return interrupt.pressed

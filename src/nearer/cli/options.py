@@ -49,8 +49,9 @@ LOSS_OF_COORDINATES = click.option(
     "--loss", type=click.Choice(registry.names(registry.LOSSES)), help="Loss of coordinates that come without a model."
 )
 CV_BY = click.option(
-    "--cv-by", type=click.Choice(("question", "participant")), default="question",
-    help="What stays together in cross-validation: all answers to a question, or all of a person.",
+    "--cv-by", type=click.Choice(("question", "participant")),
+    help="What stays together in cross-validation: all answers to a question (default, where most of the answers can "
+    "be evaluated then), or all of a person.",
 )  # fmt: skip
 N_COMPONENTS = click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Dimensions of the map.")
 N_JOBS = click.option("--n-jobs", type=int, help="Threads; all cores if not given.")

@@ -131,7 +131,8 @@ def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
     known = evaluate(model, data, cv=_FOLDS if n_random >= _LEAST else 0, bootstrap=0, people=False)
     if known.held_out is not None:
         found |= {"accuracy": known.held_out, "accuracy_se": known.standard_error, "n_held_out": n_random}
-    found |= {"ceiling": known.ceiling, "ceiling_low": known.ceiling_low}
+    if not known.ceiling_is_rough:
+        found |= {"ceiling": known.ceiling, "ceiling_low": known.ceiling_low}
     return found | {"n_repeated": known.ceiling_questions}
 
 
@@ -150,11 +151,11 @@ def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
 
 
 def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
-    """The table of `nearer.people.participants` by participant, if there are at least three; None: not known."""
+    """The table of `nearer.people.participants`, with its defaults, by participant; None: not known."""
     assert data.people is not None
     if len(data.people.names) < 3 or len(data) < _LEAST:
         return {}
-    table = participants(data, _estimator(study), n_folds=_FOLDS, n_jobs=1).table()
+    table = participants(data, n_jobs=1).table()
     table = json.loads(json.dumps(table), parse_constant=lambda _: None)  # NaN: not known
     names = table.pop("participant")
     return {str(name): {column: table[column][row] for column in table} for row, name in enumerate(names)}

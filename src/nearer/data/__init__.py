@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nearer.data.answers import Answers
 from nearer.data.comparisons import Comparisons, renumbered
+from nearer.data.flow import Flow, LeftOut
 from nearer.data.messages import FileFormatError
 from nearer.data.validate import (
     as_generator,
@@ -18,6 +19,6 @@ from nearer.data.validate import (
 )
 
 __all__ = [
-    "Answers", "Comparisons", "FileFormatError", "as_generator", "check_bool", "check_fraction", "check_integer",
-    "check_number", "check_numbers", "in_order_of", "is_number", "renumbered", "row_names",
+    "Answers", "Comparisons", "FileFormatError", "Flow", "LeftOut", "as_generator", "check_bool", "check_fraction",
+    "check_integer", "check_number", "check_numbers", "in_order_of", "is_number", "renumbered", "row_names",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from nearer.data import constructors, generated, splits, validate
 from nearer.data.answers import NOT_ADAPTIVE, SIDE_NAMES, Answers
 from nearer.data.coded import Coded
 from nearer.data.constructors import Asked, Parts
+from nearer.data.flow import Flow
 from nearer.data.messages import counted
 from nearer.data.validate import frozen, is_whole
 from nearer.notebook import data_frame, html_table
@@ -55,7 +56,11 @@ class Comparisons(Parts):
         The entry of `answers` that each comparison comes from; None if there is one comparison for each.
     dropped : dict of str to int
         Reason -> rows left out by a constructor on request.
+    flow : Flow
+        How many answers were collected and left out before these, see `Flow`; a part has that of the whole.
     """
+
+    flow: Flow = None  # type: ignore[assignment]  # never None, see `_holding`
 
     def __init__(
         self,
@@ -440,7 +445,10 @@ class Comparisons(Parts):
         index = np.concatenate([part.index for part in parts])
         n_objects = max(part.n_objects for part in parts)
         answers = Answers.joined([part.answers for part in parts])
-        return Comparisons.from_parts(Parts(index, n_objects, answers, answer, weights, first.labels, dropped))
+        who = answers.participant
+        n_people = None if who is None else len(who.names)
+        flow = Flow.joined([(part.flow, part.n_answers) for part in parts], n_people)
+        return Comparisons.from_parts(Parts(index, n_objects, answers, answer, weights, first.labels, dropped, flow))
 
     def relabelled(self, labels: Any) -> Comparisons:
         """The same rows, with the objects numbered as in another list of labels, of shape (m,).
@@ -472,7 +480,10 @@ def _holding(parts: Mapping[str, Any]) -> Comparisons:
         weights=frozen(parts["weights"]),
         labels=frozen(parts["labels"]),
         dropped={reason: count for reason, count in parts["dropped"].items() if count},
+        flow=parts["flow"],
     )
+    if made.flow is None:
+        vars(made)["flow"] = Flow.of(made.answers, made.n_answers, made.dropped)
     return made
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from nearer.data.answers import Answers, check_details
 from nearer.data.coded import check_coded
+from nearer.data.flow import Flow
 from nearer.data.messages import counted
 from nearer.data.validate import (
     INDEX_LIMIT,
@@ -110,6 +111,7 @@ class Parts:
     weights: np.ndarray | None = None
     labels: np.ndarray | None = None
     dropped: dict[str, int] = field(default_factory=dict)
+    flow: Flow | None = None  # None: that of answers of which none is left out
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,17 @@ if TYPE_CHECKING:
 _IN_SETS = {"odd-one-out", "most-central"}
 
 
+def unplaceable(comparisons: Comparisons, fold: np.ndarray) -> np.ndarray:
+    """Which answers with comparisons name an object that occurs in no other fold: bool (m,)."""
+    answer, lacking = first_rows(comparisons)[1], np.zeros(len(comparisons), dtype=bool)
+    for number in range(int(fold.max()) + 1):
+        held_out = fold == number
+        seen = np.zeros(comparisons.n_objects, dtype=bool)
+        seen[comparisons.index[~held_out]] = True
+        lacking |= held_out & ~seen[comparisons.index].all(axis=1)
+    return np.bincount(answer, lacking) > 0
+
+
 def same_statement(index: np.ndarray) -> list[np.ndarray]:
     """Columns that are equal for two rows of an index (N, 3) or (N, 4) exactly if the rows say the same."""
     if index.shape[1] == 3:

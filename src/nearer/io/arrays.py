@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from nearer.data.comparisons import INDEX_COLUMNS
 from nearer.data.messages import FileFormatError, listed, shown
@@ -61,6 +62,7 @@ def _open_arrays(path: str, form: str, arrays: Mapping[str, np.ndarray], sheet: 
     rest = dict(arrays)
     stored = rest.pop("labels") if "labels" in rest and rest["labels"].dtype.kind in "UT" else None
     n_objects: Any = rest.pop("n_objects", None)
+    flow = rest.pop("flow") if "flow" in rest and not rest["flow"].ndim else None
     try:
         n_objects = None if n_objects is None else n_objects.item()
         n_objects = int(n_objects) if isinstance(n_objects, float) and n_objects.is_integer() else n_objects
@@ -75,6 +77,10 @@ def _open_arrays(path: str, form: str, arrays: Mapping[str, np.ndarray], sheet: 
     for name, array in rows.items():
         columns |= _columns(name, array)
     unused = [name for name in rest if name not in rows]
+    if flow is not None:  # a text for the first row, as in other formats
+        n_rows = len(next(iter(rows.values())))
+        codes = pa.array([0, *[None] * (n_rows - 1)], pa.int32())
+        columns["flow"] = pa.DictionaryArray.from_arrays(codes, pa.array([str(flow)]))
     notes = [f"arrays not used: {listed(unused)}"] if unused else []
     return MemoryTable(path, form, list(columns), labels, n_objects, notes=notes, columns=list(columns.values()))
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data import Comparisons, FileFormatError
+from nearer.data import Comparisons, FileFormatError, Flow
 from nearer.data.coded import names_in
 from nearer.data.comparisons import INDEX_COLUMNS
 from nearer.data.messages import answer_sentence, counted, did_you_mean, dropped_lines, listed, shown_cell
@@ -29,7 +29,7 @@ from nearer.io.files import is_pattern, refuse_irregular
 from nearer.io.frames import as_table, is_table
 from nearer.io.text import COMPRESSED, open_bytes
 from nearer.registry import FORMATS
-from nearer.tables.decode import Dropped, decode, join_dropped, number_objects, unused_columns
+from nearer.tables.decode import Decoded, Dropped, decode, join_dropped, number_objects, unused_columns
 from nearer.tables.layout import Layout, load_layouts
 from nearer.tables.resolve import positions_of, resolve
 from nearer.tables.table import Table
@@ -273,6 +273,7 @@ def read_table(
         made = [part.replaced(index=part.quadruplets()) for part in made]
     comparisons = made[0] if len(made) == 1 else Comparisons.concat(made)
     dropped = join_dropped(dropped, {reason: (count, "") for reason, count in comparisons.dropped.items()})
+    flow = _flow(comparisons, found, dropped, are_answers=all(plan.form.kind != "votes" for plan in plans))
     if not len(comparisons) or (comparisons.weights is not None and not comparisons.weights.any()):
         why = nothing_left(dropped, comparisons.answers.n_checks, len(comparisons))
         raise FileFormatError(f"{table.name}: {why}")
@@ -282,11 +283,27 @@ def read_table(
     titles = {role: table.names[at] or f"column {at + 1}" for plan in plans for role, at in plan.at.items()}
     counts = {reason: count for reason, (count, _) in dropped.items()}
     result = ReadResult(
-        comparisons.replaced(dropped=counts), "", table.name, table.form,
+        comparisons.replaced(dropped=counts, flow=flow), "", table.name, table.form,
         plans[0].form.kind, titles, tuple(plan.layout for plan in plans), plans[0].program,
         found[0].n_rows, dropped, tuple(unused), (*table.notes, *(note for one in found for note in one.notes)),
     )  # fmt: skip
     return replace(result, understood=_understood(result, name or Path(table.name).name))
+
+
+def _flow(made: Comparisons, found: Sequence[Decoded], dropped: Dropped, are_answers: bool) -> Flow:
+    """The flow of answers: as an own file keeps it, or by what reading left out."""
+    kept = dict.fromkeys(json.dumps(flow.to_dict()) for one in found for flow in one.flows)
+    if kept:
+        stored = Flow.joined([(Flow.from_dict(json.loads(text)), 0) for text in kept], None)
+        if made.n_answers <= stored.analysed:
+            return stored
+        text = "flow: got more answers than the file says were analysed; what it says of others is ignored"
+        warnings.warn(text, InputWarning, stacklevel=4)
+    people = [one.people for one in found if one.people is not None]
+    n_people = len(frozenset().union(*people)) if people else None
+    is_own = any(one.asked.number is not None for one in found)
+    counts = {reason: count for reason, (count, _) in dropped.items() if reason not in made.flow.dropped}
+    return made.flow.as_read(counts, n_people, are_answers and not is_own)
 
 
 def nothing_left(dropped: Dropped, n_checks: int = 0, n_comparisons: int = 0) -> str:

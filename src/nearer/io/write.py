@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nearer.data import Comparisons
+from nearer.data import Comparisons, Flow
 from nearer.data.answers import SIDE_NAMES
 from nearer.data.coded import Coded
 from nearer.data.comparisons import INDEX_COLUMNS
@@ -32,7 +32,8 @@ def write_comparisons(path: str | os.PathLike[str], comparisons: Comparisons, *,
     """Write comparisons to a file, the format by its ending.
 
     Each comparison is a row; where answers gave several, or none (attention checks), the columns ``answer_number`` and
-    ``question_kind`` say which rows are one answer. Only Parquet and .npz keep the order of labels and objects that
+    ``question_kind`` say which rows are one answer. What was left out before (see `Comparisons.flow`) is kept in the
+    column ``flow``. Only Parquet and .npz keep the order of labels and objects that
     occur in no comparison. CSV and TSV guard labels that a spreadsheet could run as a formula by an apostrophe, which
     reading takes off.
 
@@ -60,7 +61,9 @@ def _columns(comparisons: Comparisons) -> dict[str, tuple[np.ndarray, Any]]:
     """Columns by name: values (n,) and None, or codes (n,), -1 for an empty cell, and their names, None at the end."""
     index, answers, answer = comparisons.index, comparisons.answers, comparisons.answer
     weights, labels, every = comparisons.weights, comparisons.labels, np.arange(len(index))
+    is_whole = comparisons.flow == Flow.of(answers, comparisons.n_answers, {})
     plain = comparisons.kind == answers.kind and answer is None and answers.votes is None and answers.catch is None
+    plain = plain and is_whole
     if answer is not None:  # a row for each comparison, and one without objects for each answer that gave none
         silent = np.flatnonzero(np.bincount(answer, minlength=len(answers)) == 0)
         every = np.concatenate([answer, silent])
@@ -83,6 +86,8 @@ def _columns(comparisons: Comparisons) -> dict[str, tuple[np.ndarray, Any]]:
             found[name] = values[every].astype(np.int8), words[name]
         elif name in ("order", "seconds"):
             found[name] = np.where(values < 0, np.nan, values)[every] if (values < 0).any() else values[every], None
+    if not is_whole:  # in the first row
+        found["flow"] = np.append(0, np.full(len(every) - 1, -1)), [json.dumps(comparisons.flow.to_dict())]
     for name, (values, names) in found.items():
         cells = None if names is None else [*np.asarray(names, dtype=object).tolist(), None]
         found[name] = values, None if cells is None else np.array(cells, dtype=object)
@@ -94,6 +99,9 @@ def _arrays(comparisons: Comparisons) -> dict[str, np.ndarray]:
     if comparisons.labels is not None:
         stored["labels"] = comparisons.labels.astype(str)
     for name, (values, names) in _columns(comparisons).items():
+        if name == "flow":  # once, since each cell of an array has the length of the longest
+            stored[name] = np.array(names[0])
+            continue
         is_number = names is None or (name in INDEX_COLUMNS[comparisons.index.shape[1]] and values.min() >= 0)
         stored[name] = values if is_number else np.array(["" if cell is None else cell for cell in names[values]])
     return stored

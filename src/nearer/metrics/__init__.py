@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nearer.metrics.answer_law import AnswerLaw, fit_answer_law
+from nearer.metrics.by_answer import answer_accuracy, chance_level
 from nearer.metrics.comparison import (
     Calibration,
     WorstComparisons,
@@ -29,9 +30,9 @@ from nearer.metrics.procrustes import (
 from nearer.metrics.retrieval import RetrievalScores, retrieval_scores
 
 __all__ = [
-    "AnswerLaw", "Calibration", "MapComparison", "RetrievalScores", "Similarity", "WorstComparisons", "calibration",
-    "compare_maps", "comparison_accuracy", "comparison_distances", "comparison_error", "fit_answer_law",
-    "fit_procrustes", "log_loss", "log_ratio", "nearest_neighbours", "principal_axes",
-    "procrustes_align", "procrustes_distance", "retrieval_scores", "spread_shares", "wilson_interval",
-    "worst_comparisons",
+    "AnswerLaw", "Calibration", "MapComparison", "RetrievalScores", "Similarity", "WorstComparisons",
+    "answer_accuracy", "calibration", "chance_level", "compare_maps", "comparison_accuracy", "comparison_distances",
+    "comparison_error", "fit_answer_law", "fit_procrustes", "log_loss", "log_ratio", "nearest_neighbours",
+    "principal_axes", "procrustes_align", "procrustes_distance", "retrieval_scores", "spread_shares",
+    "wilson_interval", "worst_comparisons",
 ]  # fmt: skip

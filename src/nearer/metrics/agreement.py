@@ -9,27 +9,51 @@ import numpy as np
 
 from nearer.data import Comparisons, splits
 from nearer.data.splits import first_rows
+from nearer.metrics.comparison import wilson_interval
 
 # Fewest shared answers for a p-value, and the significance level, which is divided by the number of participants.
 MIN_SHARED = 10
 SIGNIFICANCE = 0.01
+# A noise ceiling whose lower estimate is more uncertain than this is from too few repeated questions.
+_ROUGH = 0.1
 # With a larger variance, a sum of binomials is treated as normal.
 _LARGE = 1000.0
 
 
-def noise_ceiling(counts: np.ndarray) -> tuple[float | None, float | None]:
-    """Upper and lower estimate of the best accuracy on repeated questions, given the answers each way (2, n_questions).
+def noise_ceiling(question: np.ndarray, response: np.ndarray, votes: np.ndarray) -> tuple[float | None, float | None]:
+    """Upper and lower estimate of the best accuracy on repeated questions; None without such questions.
 
-    Upper: agreement with the majority of all answers to the same question. Lower: agreement of each answer with the
-    majority of the others, a tie counting one half.
+    Given are the question and the response of each answer, int (n,), and how often it was given. Upper: agreement with
+    the most frequent response to the same question. Lower: agreement of each answer with the most frequent response
+    among the others; if k responses are tied, it counts 1 / k.
     """
-    if not counts.size:
+    pair, member = np.unique(np.stack([question, response]), axis=1, return_inverse=True)
+    count, question = np.bincount(member.ravel(), votes), pair[0]
+    total = np.bincount(question, count)
+    many = total[question] > 1
+    if not many.any():
         return None, None
-    more, less = counts.max(axis=0), counts.min(axis=0)
-    total = counts.sum()
-    # An answer of the minority always meets a majority against it; so does every answer to an evenly divided question.
-    agreeing = np.where(more - 1 > less, more, np.where(more - 1 == less, more / 2, 0.0))
-    return float(more.sum() / total), float(agreeing.sum() / total)
+    order = np.lexsort((-count, question))
+    order = order[many[order]]
+    count, question = count[order], question[order]
+    first = np.flatnonzero(np.append(True, question[1:] != question[:-1]))
+    # The next: the second response to the same question, 0 if all answers are the same.
+    padded, owner = np.append(count, 0.0), np.append(question, -1)
+    following = np.where(owner[first + 1] == question[first], padded[first + 1], 0.0)
+    more, same = count[first], np.cumsum(np.isin(np.arange(len(count)), first)) - 1
+    n_next = np.bincount(same, count == following[same]) - (more == following)
+    # An answer that is not the most frequent meets a majority against it, as does every answer to a divided question.
+    agreeing = np.where(more - 1 > following, more, np.where(more - 1 == following, more / (1 + n_next), 0.0))
+    return float(more.sum() / count.sum()), float(agreeing.sum() / count.sum())
+
+
+def ceiling_is_rough(low: float, high: float, n_questions: int, level: float = 0.95) -> bool:
+    """Whether estimates of the noise ceiling are too uncertain to be given, or no better than guessing.
+
+    Their interval is Wilson's, each of the `n_questions` repeated questions counting once.
+    """
+    bounds = np.array(wilson_interval(low, n_questions, level))
+    return high <= 0.5 or float(np.abs(bounds - low).max()) > _ROUGH
 
 
 @dataclass(frozen=True)
@@ -42,7 +66,7 @@ class ParticipantCheck:
     agreement: float | None  # fraction of them that agree with the majority of the others; a tie counts one half
     expected: float | None  # the same for somebody who answers like the others
     p_value: float | None  # of being in the minority as often; None for fewer than 10 shared answers
-    suspicious: bool
+    suspicious: bool  # in the minority significantly more often, with at least as many guesses as other answers
 
 
 def agreement_with_others(
@@ -91,7 +115,9 @@ def agreement_with_others(
         n = np.bincount(level, weights=votes[first][mine])
         p_value[i] = sum_of_binomials_tail(n, chances, int(n_minority[i]))
     tested = n_shared >= MIN_SHARED
+    # Half of the answers are guesses where the agreement is half-way between what is expected and that of a coin.
     suspicious = tested & (p_value < SIGNIFICANCE / max(int(tested.sum()), 1))
+    suspicious &= n_agree - 0.5 * n_shared < 0.5 * (n_expected - 0.5 * n_shared)
     order = np.lexsort((np.where(tested, p_value, 2.0), ~suspicious))
     with np.errstate(invalid="ignore"):
         of_shared = [np.ma.masked_array(n / n_shared, n_shared == 0) for n in (n_agree, n_expected)]

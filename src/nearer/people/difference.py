@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data import Comparisons, as_generator, check_integer
+from nearer.data import Comparisons, as_generator, check_bool, check_integer
 from nearer.data.splits import first_rows
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
@@ -17,6 +17,7 @@ from nearer.metrics import comparison_distances
 from nearer.metrics.comparison import filled, require_model
 from nearer.people.individual import metric_scores, sums_of, units_of
 from nearer.people.participants import SIGNIFICANT
+from nearer.refits import template
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ def differ(
     comparisons: Any,
     groups: Any = None,
     *,
+    reliability: bool = True,
     n_resamples: int = 999,
     random_state: Any = None,
 ) -> Difference:
@@ -53,27 +55,31 @@ def differ(
     Parameters
     ----------
     estimator : OrdinalEmbedding
-        With a loss that is a probability model; fitted to the comparisons if it is not yet. With ``reliability=True``
-        answers are weighted by the probability that they are not guesses, which makes the test more powerful.
+        With a loss that is a probability model; a copy is fitted, unless it is fitted with this `reliability` already.
     comparisons : Comparisons
         With participants, unless `groups` are given.
     groups : array-like of str or int, shape (N,), or mapping of participant to group, optional
+    reliability : bool, default True
+        Whether to weight answers by the probability that they are not guesses, where participants are known. If some
+        people guess, differences are then found three times as often, see `benchmarks.people`.
     n_resamples : int, default 999
     random_state : int or Generator, optional
     """
     check_integer(n_resamples, "n_resamples", 19)
     data = as_comparisons(comparisons)
+    check_bool(reliability, "reliability")
+    reliability = bool(reliability) and data.people is not None
     units, of = units_of(data, groups), "people" if groups is None else "groups"
     if len(units.names) < 2:
         raise ValueError(f"differ: got 1 of {of}, expected at least 2")
-    if not hasattr(estimator, "embedding_"):
-        estimator = estimator.fit(data)
+    if not hasattr(estimator, "embedding_") or estimator.reliability != reliability:
+        estimator = template(estimator).set_params(reliability=reliability).fit(data)
     loss = require_model(estimator.loss_, "differ")
     data = estimator.comparisons_on_map(comparisons)
     X = filled(estimator.embedding_, data.n_objects)
     if X.shape[1] < 2:
         raise ValueError("differ: got a map of 1 dimension, expected at least 2: a single axis has no relative weight")
-    scores, guess = _scores(data, X, loss, estimator.reliability)
+    scores, guess = _scores(data, X, loss, reliability)
     rng = as_generator(random_state)
     first, answer = first_rows(data)
     scores, guess = sums_of(scores, answer), sums_of(guess, answer)
@@ -95,7 +101,8 @@ def _scores(data: Comparisons, X: np.ndarray, loss: Loss, reliability: bool) -> 
     scores = [metric_scores(one.quadruplets(), loss, X) for one in (data, opposite)]
     both = np.stack(scores)[:, :, upper[0], upper[1]] * factor
     both = np.where(np.isfinite(both[0]).all(axis=1)[:, None], both, 0.0)
-    if reliability and data.people is not None:
+    if reliability:
+        assert data.people is not None
         chance = np.nan_to_num(loss.probability(*comparison_distances(X, data)), nan=0.5)
         _, posterior = population(log_likelihoods(chance, data.people, data.weights))
         no_guess = [responsibilities(one, data.people, posterior) for one in (chance, 1.0 - chance)]

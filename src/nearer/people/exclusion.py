@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data import Comparisons, check_fraction
+from nearer.data import Comparisons, LeftOut, check_fraction
 from nearer.data.messages import counted, listed
-from nearer.data.validate import check_number
+from nearer.data.validate import check_bool, check_number
 from nearer.io.coerce import as_comparisons
 from nearer.people.participants import FRACTIONS, SIGNIFICANT, ParticipantTable, participants, people_of
 from nearer.tables.layout import tomllib
@@ -69,16 +69,21 @@ class ExclusionRules:
             limit, values = getattr(self, name), getattr(table, column)
             if limit is None:
                 continue
-            if values is None or not np.isfinite(values.astype(float)).any():
-                raise ValueError(f"rules: {name} cannot be applied: the table has no values in column {column}")
+            _require_values(values, name, column)
             with np.errstate(invalid="ignore"):
                 found[form.format(100 * limit if column in FRACTIONS else limit)] = breaks(values, limit)
         level = self.better_than_chance
         if isinstance(level, bool | np.bool_):
             level = SIGNIFICANT if level else None
         if level is not None:
-            found[f"agreed with the others no better than chance (level {level:g})"] = ~(table.p_chance < level)
+            _require_values(table.p_chance, "better_than_chance", "p_chance")
+            found[f"agreed with the others no better than chance (level {level:g})"] = table.p_chance >= level
         return found
+
+
+def _require_values(values: np.ndarray | None, rule: str, column: str) -> None:
+    if values is None or not np.isfinite(values.astype(float)).any():
+        raise ValueError(f"rules: {rule} cannot be applied: the table has no values in column {column}")
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,11 @@ class Exclusions:
     n_people: int  # before, as are `n_answers`
     n_answers: int
     n_kept_answers: int
+    preregistered: bool = False  # whether the rules were set in advance
+
+    @property
+    def _which(self) -> str:
+        return "rules set in advance" if self.preregistered else "these rules"
 
     def __str__(self) -> str:
         """The exclusions, as reported in a paper."""
@@ -99,22 +109,26 @@ class Exclusions:
         rules = [f"{len(broke):,} {words}" for words, broke in self.reasons.items()]
         if not self.participants:
             words = " or ".join(self.reasons)
-            return f"Of {people}, none was excluded by the rules set beforehand (nobody {words})."
+            return f"Of {people}, none was excluded by {self._which} (nobody {words})."
         gone = len(self.participants)
         several = sum(len(broke) for broke in self.reasons.values()) - gone
         more = "; some broke more than one rule" if several else ""
         was = "was" if gone == 1 else "were"
         return (
-            f"Of {people}, {gone:,} ({100 * gone / self.n_people:.1f} %) {was} excluded by rules set beforehand: "
+            f"Of {people}, {gone:,} ({100 * gone / self.n_people:.1f} %) {was} excluded by {self._which}: "
             f"{listed(rules, 9)}{more}. The {self.n_kept_answers:,} answers of the remaining "
             f"{self.n_people - gone:,} participants were kept (of {self.n_answers:,})."
         )
 
 
 def exclude(
-    comparisons: Any, rules: Any, table: ParticipantTable | None = None, **options: Any
+    comparisons: Any,
+    rules: Any,
+    table: ParticipantTable | None = None,
+    preregistered: bool = False,
+    **options: Any,
 ) -> tuple[Comparisons, Exclusions]:
-    """Leave out participants by rules set beforehand.
+    """Leave out participants by rules; `Comparisons.flow` keeps who was left out and why.
 
     Parameters
     ----------
@@ -124,9 +138,12 @@ def exclude(
         Rules, by name or in a TOML file.
     table : ParticipantTable, optional
         Of these comparisons; made by `participants` if not given.
+    preregistered : bool, default False
+        Whether the rules were set in advance, which reports then say.
     **options : Any
         For `participants`.
     """
+    check_bool(preregistered, "preregistered")
     asked = ExclusionRules.read(rules)
     data = as_comparisons(comparisons)
     people = people_of(data).names
@@ -137,10 +154,14 @@ def exclude(
     if out.all():
         raise ValueError("rules: nobody is left")
     gone = people[np.isin(people, table.participant[out])]
-    exclusions = Exclusions(
-        gone.tolist(), reasons, len(table), int(table.answers.sum()), int(table.answers[~out].sum())
-    )
+    n_answers, n_kept = int(table.answers.sum()), int(table.answers[~out].sum())
+    exclusions = Exclusions(gone.tolist(), reasons, len(table), n_answers, n_kept, preregistered)
     everybody = data.answers.participant
     assert everybody is not None
     keep = ~np.isin(everybody.names, gone)[everybody.codes]
-    return (data if keep.all() else data.of_answers(keep)), exclusions
+    if keep.all():
+        return data, exclusions
+    kept = data.of_answers(keep)
+    broke = {words: len(who) for words, who in reasons.items() if who}
+    left_out = LeftOut(broke, len(gone), data.n_answers - kept.n_answers, bool(preregistered))
+    return kept.replaced(flow=data.flow.excluding(left_out)), exclusions

@@ -35,8 +35,9 @@ SPREADS = (0.0, 0.1, 0.2, 0.35, 0.6, 1.0, 1.7)
 # Folds are small, since weights from 50 answers are much better than from 33. With many answers, fewer folds suffice.
 _FOLDS = 10
 _ENOUGH_HELD_OUT = 20_000
-# Of each fit: most steps, and relative decrease of the mean loss at which it stops, also while spreads are compared.
-_MOST_STEPS, _TOL, _LOOSE = 300, 1e-7, 1e-5
+# Of each fit: most steps, and relative decrease of the mean loss at which it stops. While spreads are compared, fits
+# that start from the one before would not move with a tolerance of 1e-5, and all spreads would look alike.
+_MOST_STEPS, _TOL = 300, 1e-7
 # EM steps at most between lapse rates and weights: in the fit, and while spreads are compared.
 _ROUNDS, _SPREAD_ROUNDS = 20, 2
 
@@ -98,7 +99,7 @@ class _Problem:
         return near, far
 
     def without_guesses(
-        self, X: np.ndarray, W: np.ndarray, spread: float, tol: float, rounds: int
+        self, X: np.ndarray, W: np.ndarray, spread: float, rounds: int
     ) -> tuple[np.ndarray, np.ndarray, Reliability | None]:
         """From a solution, alternately weight each answer by its probability of not being a guess, and solve again."""
         plain, rates = self.scale, None
@@ -108,11 +109,11 @@ class _Problem:
             if rates.settled(before):
                 break
             self.scale = frozen(weights)
-            X, W = self.solve(X, W, spread, tol)
+            X, W = self.solve(X, W, spread)
         self.scale = plain
         return X, W, rates
 
-    def solve(self, X: np.ndarray, W: np.ndarray, spread: float, tol: float) -> tuple[np.ndarray, np.ndarray]:
+    def solve(self, X: np.ndarray, W: np.ndarray, spread: float) -> tuple[np.ndarray, np.ndarray]:
         """Minimise the losses plus ``|W - 1|^2 / (2 spread^2)`` with W >= 0; at spread 0, W stays 1."""
         n_places, free = X.size, spread > 0.0
 
@@ -132,7 +133,7 @@ class _Problem:
 
         start = np.concatenate([X.ravel(), W.ravel()]) if free else X.ravel()
         bounds = [(None, None)] * n_places + [(0.0, None)] * W.size if free else None
-        options = {"maxiter": _MOST_STEPS, "ftol": tol, "gtol": 0.0, "maxcor": 20, "maxfun": 4 * _MOST_STEPS}
+        options = {"maxiter": _MOST_STEPS, "ftol": _TOL, "gtol": 0.0, "maxcor": 20, "maxfun": 4 * _MOST_STEPS}
         found = minimize(value, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         self.n_iter += int(found.nit)
         return parts(found.x.copy())
@@ -260,8 +261,8 @@ class IndividualEmbedding(ShownMap, BaseEstimator):
             self.spread_ = min(self.choice_, key=self.choice_.__getitem__) if self.choice_ else float(given)
             if self.spread_ > 0.0:
                 rounds = _ROUNDS if self.reliability else 0
-                plain = problem.solve(start, ones, self.spread_, _TOL)
-                points, weights, self.reliability_ = problem.without_guesses(*plain, self.spread_, _TOL, rounds)
+                plain = problem.solve(start, ones, self.spread_)
+                points, weights, self.reliability_ = problem.without_guesses(*plain, self.spread_, rounds)
                 self.n_iter_ = problem.n_iter
             else:
                 points, weights = np.nan_to_num(self.group_.embedding_), ones
@@ -294,8 +295,8 @@ class IndividualEmbedding(ShownMap, BaseEstimator):
         for spread in SPREADS:
             odds = []
             for number, (train, test) in enumerate(folds):
-                points[number] = train.solve(*points[number], spread, _LOOSE)
-                settled = train.without_guesses(*points[number], spread, _LOOSE, rounds)[:2]
+                points[number] = train.solve(*points[number], spread)
+                settled = train.without_guesses(*points[number], spread, rounds)[:2]
                 odds.append(log_odds(loss, *test.distances(*settled)))
             held = np.concatenate(odds)
             # Maps of little data are overconfident: the slope and lapse rate are fitted to the held-out answers.
@@ -324,12 +325,13 @@ class IndividualEmbedding(ShownMap, BaseEstimator):
         return self.embedding_ * np.sqrt(own[0] if len(own) else 1.0)
 
     def predict_proba(self, X: Any, groups: Any = None) -> np.ndarray:
-        """Probability (N,) of each answer in X for the person who gave it.
+        """Probabilities (N, 2) of "far is nearer" and "near is nearer" for the person who gave each answer in X.
 
         Rows without participants, or of unknown people, get the weights of the group; `groups` as in `fit`.
         """
         near, far, _ = self._distances(X, groups)
-        return self.loss_.probability(near, far)
+        yes = self.loss_.probability(near, far)
+        return np.column_stack([1.0 - yes, yes])
 
     def predict(self, X: Any, groups: Any = None) -> np.ndarray:
         """Whether each row of X holds for the person who answered, bool (N,); parameters as in `predict_proba`."""

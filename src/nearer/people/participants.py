@@ -12,13 +12,15 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.base import clone
 
-from nearer.data import Comparisons, as_generator, check_integer
+from nearer.data import Comparisons, as_generator, check_integer, renumbered
 from nearer.data.coded import Coded
 from nearer.data.splits import answer_of_rows, first_rows, fold_of_rows, responses
+from nearer.data.validate import is_whole
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.lapse_rates import SHARES, log_likelihoods, weigh_answers
 from nearer.metrics import comparison_distances, fit_answer_law, log_ratio
+from nearer.metrics.agreement import MIN_SHARED, SIGNIFICANCE
 from nearer.metrics.answer_law import logistic_slopes
 from nearer.notebook import data_frame, html_table
 from nearer.refits import quiet_map, template
@@ -26,13 +28,21 @@ from nearer.refits import quiet_map, template
 _DROP = 1.92  # half of chi-square(1) at 95 %: how far the log-likelihood may fall within the interval
 _ROUNDS = 10  # EM steps at most, of the answer law of careful people
 SIGNIFICANT = 0.05  # p-values below it are called significant, for people as for differences between them
+FEWEST = 3  # people: each is compared with a map of the others, so two or fewer show nothing about any one of them
+# People who stand out; `benchmarks.people` has the error rates. Inverted: opposite to the map significantly more often
+# than guesses, at the level `SIGNIFICANCE` divided by the number of people, and by this fraction of answers.
+_MORE_OPPOSITE = 0.2
+# Fast: a median time below this fraction of that of most people, and as many (scaled median absolute) deviations below
+# it on a logarithmic scale; found among at least as many people.
+_FASTER, _DEVIATIONS, _FEWEST_TIMES = 0.5, 4.0, 10
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ParticipantTable:
-    """Quality of the answers of each person, arrays (n_people,); the highest lapse rate comes first.
+    """Quality of the answers of each person, arrays (n_people,); inverted people and high lapse rates come first.
 
-    Columns that cannot be computed from the data are None, single values NaN.
+    Columns that cannot be computed from the data are None, single values NaN. With fewer than three people, nobody is
+    compared with the others.
     """
 
     participant: np.ndarray
@@ -41,16 +51,19 @@ class ParticipantTable:
     first: np.ndarray | None = None  # fraction of answers that chose the first (left) option
     same_side: np.ndarray | None = None  # fraction of answers on the side that was chosen most
     streak: np.ndarray | None = None  # longest run of answers on one side
-    repeats: np.ndarray  # pairs of answers that the person gave to one question
-    repeats_alike: np.ndarray  # fraction of those pairs that agree
+    repeats: np.ndarray  # questions that the person answered more than once
+    repeats_alike: np.ndarray  # fraction of pairs of answers to one of them that agree, mean over these questions
     catch: np.ndarray | None = None  # attention checks whose outcome is known
     catch_passed: np.ndarray | None = None  # fraction of them answered correctly
-    agreement: np.ndarray  # fraction of answers that agree with a map made without the person; a tie counts one half
-    guesses: np.ndarray  # lapse rate in excess of that of careful people, 0 to 1
+    agreement: np.ndarray  # fraction of answers that a map made without the person satisfies; a tie counts one half
+    opposite: np.ndarray | None = None  # fraction contradicted in every comparison, where answers have several
+    guesses: np.ndarray  # lapse rate in excess of that of careful people, 0 to 1; NaN if inverted
     guesses_low: np.ndarray  # its 95 % interval
     guesses_high: np.ndarray
     p_chance: np.ndarray  # p-value of the agreement for somebody who only guesses; near 1 for inverted answers
     p_decline: np.ndarray  # one-sided p-value for a decline of agreement during the session
+    inverted: np.ndarray  # whether the answers are the other way round: opposite to the map more often than guesses
+    fast: np.ndarray | None = None  # whether the median response time is far below that of the others
     in_order: bool  # whether the order of answers is known; if not, `streak` and `p_decline` follow the rows
     n_folds: int  # maps fitted, each without a part of the people
 
@@ -76,12 +89,13 @@ class ParticipantTable:
         return html_table(shown_cells(self.table()), repr(self))
 
 
-FRACTIONS = ("first", "same_side", "repeats_alike", "catch_passed", "agreement", "guesses")
+FRACTIONS = ("first", "same_side", "repeats_alike", "catch_passed", "agreement", "opposite", "guesses")
 
 
 def shown_cells(table: Mapping[str, Sequence[Any]], n_rows: int | None = None) -> dict[str, list[str]]:
     """Cells of a table of people, rounded for reading, of the first `n_rows`; "" where something is not known."""
-    left_out = {"guesses_low", "guesses_high"}
+    left_out = {"guesses_low", "guesses_high", "inverted", "fast"}
+    left_out |= {name for name, values in table.items() if all(map(_is_unknown, values))}
     if not any(table["repeats"]):
         left_out |= {"repeats", "repeats_alike"}
     cells = {
@@ -89,13 +103,20 @@ def shown_cells(table: Mapping[str, Sequence[Any]], n_rows: int | None = None) -
         for name, values in table.items()
         if name not in left_out
     }
-    bounds = zip(cells["guesses"], table["guesses_low"], table["guesses_high"])
-    cells["guesses"] = [f"{text} ({100 * low:.0f}-{100 * high:.0f})" for text, low, high in bounds]
+    if "guesses" in cells:
+        bounds = zip(cells["guesses"], table["guesses_low"], table["guesses_high"])
+        cells["guesses"] = [f"{text} ({100 * low:.0f}-{100 * high:.0f})" if text else "" for text, low, high in bounds]
+        inverted = zip(cells["guesses"], table.get("inverted") or [False] * len(cells["guesses"]))
+        cells["guesses"] = ["inverted" if is_so else text for text, is_so in inverted]
     return cells
 
 
+def _is_unknown(value: Any) -> bool:
+    return value is None or value != value
+
+
 def _cell(name: str, value: Any) -> str:
-    if value is None or value != value:
+    if _is_unknown(value):
         return ""
     if name in FRACTIONS:
         return f"{100 * value:.0f} %"
@@ -137,59 +158,88 @@ def participants(
     n_jobs : int, optional
         Maps that are fitted side by side; None or -1 means all cores. The result does not depend on it.
     """
-    data = as_comparisons(comparisons)
+    data = _numbered_by_name(as_comparisons(comparisons))
     people = people_of(data)
-    n_people = len(people.names)
-    if n_people < 3:
-        raise ValueError(f"participants: got {n_people}, expected at least 3 to compare each with the others")
-    n_folds = min(check_integer(n_folds, "n_folds", 2), n_people)
-    leans = _leans_to_others(data, estimator, n_folds, as_generator(random_state), n_jobs)
-    ratio = leans[:, 0]
+    n_people, n_folds = len(people.names), check_integer(n_folds, "n_folds", 2)
 
     # Several rows of one answer count as one answer.
     first, answer = first_rows(data)
     own, entry = people.codes[first], answer_of_rows(data)[first]
-    n_rows = np.bincount(answer)
-    of_each = functools.partial(np.bincount, own, minlength=n_people)
-
-    def of_answers(values: np.ndarray) -> np.ndarray:
-        return np.bincount(answer, weights=values) / n_rows
-
-    known = np.isfinite(ratio)
-    right = np.where(known, np.where(ratio == 0, 0.5, ratio > 0), 0.0)
-    agreement = _ratio(of_each(weights=of_answers(right)), of_each(weights=of_answers(known)))
-
-    chance, logs = _law_of_careful(leans, people, 1.0 / n_rows[answer])
-    guesses, low, high = _share_of_guesses(logs)
-    lean = of_answers(2.0 * chance - 1.0)
     rank, in_order = _rank_within(data, entry, own)
-    question, response = responses(data)
-    repeats, alike = (_pairs_of_each(own, number, n_people) for number in (question, response))
+    repeats, alike = _repeats(own, *responses(data), n_people)
     columns = {
         "participant": people.names,
-        "answers": of_each(weights=data.votes[first]).round().astype(np.int64),
-        "repeats": repeats.astype(np.int64),
-        "repeats_alike": _ratio(alike, repeats),
-        "agreement": agreement,
-        "guesses": guesses,
-        "guesses_low": low,
-        "guesses_high": high,
-        "p_chance": norm.sf(_ratio(of_each(weights=lean), np.sqrt(of_each(weights=lean**2)), 0.0)),
-        "p_decline": _p_decline(lean, own, rank, guesses),
+        "answers": np.bincount(own, weights=data.votes[first], minlength=n_people).round().astype(np.int64),
+        "repeats": repeats,
+        "repeats_alike": alike,
         **_details(data, entry, own, rank),
         **_attention_checks(data, people),
     }
-    order = np.lexsort((-columns["p_chance"], -guesses))
+    if n_people < FEWEST:
+        compared, n_folds = _not_compared(n_people), 0
+    else:
+        n_folds = min(n_folds, n_people)
+        leans = _leans_to_others(data, estimator, n_folds, as_generator(random_state), n_jobs)
+        compared = _compared(leans, people, first, answer, rank)
+    columns |= compared
+    order = np.lexsort((-columns["p_chance"], -columns["guesses"], ~columns["inverted"]))
     columns = {name: values[order] for name, values in columns.items()}
     return ParticipantTable(in_order=in_order, n_folds=n_folds, **columns)
+
+
+def _compared(
+    leans: np.ndarray, people: Coded, first: np.ndarray, answer: np.ndarray, rank: np.ndarray
+) -> dict[str, np.ndarray]:
+    """The columns on how far each person agrees with the maps of others."""
+    ratio, own, n_rows = leans[:, 0], people.codes[first], np.bincount(answer)
+    of_each = functools.partial(np.bincount, own, minlength=len(people.names))
+    known = np.bincount(answer, weights=~np.isfinite(ratio)) == 0
+    n_known = of_each(weights=known)
+
+    def of_answers(satisfied: np.ndarray) -> np.ndarray:
+        """The fraction of each person's answers of which all rows are satisfied, a tie counting one half."""
+        least = np.ones(len(first))
+        np.minimum.at(least, answer, satisfied)
+        return _ratio(of_each(weights=least * known), n_known)
+
+    right = np.where(ratio == 0, 0.5, ratio > 0)
+    agreement, opposite = of_answers(right), of_answers(1.0 - right)
+    chance, logs = _law_of_careful(leans, people, 1.0 / n_rows[answer])
+    guesses, low, high = _share_of_guesses(logs)
+    lean = np.bincount(answer, weights=2.0 * chance - 1.0) / n_rows
+    balance = _ratio(of_each(weights=lean), np.sqrt(of_each(weights=lean**2)), 0.0)
+    p_decline = _p_decline(lean, own, rank, guesses)
+    judged = n_known >= MIN_SHARED
+    inverted = judged & (norm.cdf(balance) < SIGNIFICANCE / max(int(judged.sum()), 1))
+    inverted &= np.nan_to_num(opposite - agreement) > _MORE_OPPOSITE
+    columns = {"agreement": agreement, **({"opposite": opposite} if n_rows.max() > 1 else {})}
+    rates = {"guesses": guesses, "guesses_low": low, "guesses_high": high}
+    columns |= {name: np.where(inverted, np.nan, values) for name, values in rates.items()}
+    return columns | {"p_chance": norm.sf(balance), "p_decline": p_decline, "inverted": inverted}
+
+
+def _not_compared(n_people: int) -> dict[str, np.ndarray]:
+    """The same columns where there are too few people."""
+    names = ("agreement", "guesses", "guesses_low", "guesses_high", "p_chance", "p_decline")
+    return {name: np.full(n_people, np.nan) for name in names} | {"inverted": np.zeros(n_people, dtype=bool)}
+
+
+def _numbered_by_name(data: Comparisons) -> Comparisons:
+    """The same with objects as numbered in a file: figures do not depend on the order in which they were given."""
+    seen = np.flatnonzero(data.seen)
+    if data.labels is None:
+        return renumbered(data, seen)
+    names = list(map(str, data.labels[seen].tolist()))
+    keys = np.array(list(map(int, names)) if all(map(is_whole, names)) else names)
+    return renumbered(data, seen[np.argsort(keys, kind="stable")])
 
 
 def people_of(data: Comparisons) -> Coded:
     """Who gave each comparison; refused if that is not known."""
     if data.people is None:
         raise ValueError(
-            "participants: who gave the answers is not known; add a column of it (participant, subject, worker, ...), "
-            "or give participants= to the comparisons"
+            "participants: who gave the answers is not known; declare the column with their names "
+            "(--columns participant=NAME; in Python Layout(participant=NAME) or Comparisons(participants=...))"
         )
     return data.people
 
@@ -290,13 +340,26 @@ def _details(data: Comparisons, entry: np.ndarray, own: np.ndarray, rank: np.nda
     if data.answers.seconds is not None:
         seconds = data.answers.seconds[entry]
         found["seconds"] = of_each(np.median, seconds, ~np.isnan(seconds))
+        found["fast"] = _is_fast(found["seconds"])
     side = np.full(len(entry), -1) if data.answers.side is None else data.answers.side[entry]
     known = side >= 0
-    if known.any():
+    # If all answers of all people are on one side, a program stored the chosen option there.
+    if len(np.unique(side[known])) > 1:
         found["first"] = of_each(lambda sides: np.mean(sides == 0), side, known)
         found["same_side"] = of_each(lambda sides: np.bincount(sides).max() / len(sides), side, known)
         found["streak"] = np.nan_to_num(of_each(_longest_streak, side, known)).astype(np.int64)
     return found
+
+
+def _is_fast(seconds: np.ndarray) -> np.ndarray:
+    """Whose median time is an outlier below those of the others."""
+    known = np.isfinite(seconds)
+    if known.sum() < _FEWEST_TIMES:
+        return np.zeros(len(seconds), dtype=bool)
+    logs = np.log(np.maximum(np.where(known, seconds, 1.0), 1e-3))
+    below = np.median(logs[known]) - logs
+    deviation = np.median(np.abs(below[known])) / norm.ppf(0.75)
+    return known & (below > _DEVIATIONS * deviation) & (below > -np.log(_FASTER))
 
 
 def _longest_streak(sides: np.ndarray) -> int:
@@ -316,7 +379,14 @@ def _attention_checks(data: Comparisons, people: Coded) -> dict[str, np.ndarray]
     return {"catch": n_asked, "catch_passed": _ratio(n_right, n_asked)}
 
 
-def _pairs_of_each(own: np.ndarray, number: np.ndarray, n_people: int) -> np.ndarray:
-    """How many pairs of each person's answers have the same number."""
-    (person, _), times = np.unique(np.stack([own, number]), axis=1, return_counts=True)
-    return np.bincount(person, weights=times * (times - 1) / 2, minlength=n_people)
+def _repeats(
+    own: np.ndarray, question: np.ndarray, response: np.ndarray, n_people: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """How many questions each person answered more than once, and how far the answers to one of them agree."""
+    (who, _), cell, times = np.unique(np.stack([own, question]), axis=1, return_inverse=True, return_counts=True)
+    (of, _), same = np.unique(np.stack([cell.ravel(), response]), axis=1, return_counts=True)
+    again = times > 1
+    pairs_alike = np.bincount(of, weights=same * (same - 1))
+    alike = _ratio(pairs_alike, times * (times - 1.0), 0.0)
+    n_repeated = np.bincount(who, weights=again, minlength=n_people)
+    return n_repeated.astype(np.int64), _ratio(np.bincount(who, weights=alike, minlength=n_people), n_repeated)

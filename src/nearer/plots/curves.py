@@ -179,14 +179,12 @@ def plot_alignment(found: Any, *, ax: Axes | None = None) -> Axes:
     ax = chart_axes(ax, (6.4, 1.4 + 0.42 * len(scores)))
     if found.ceiling is not None:
         ax.axvspan(found.ceiling_low, found.ceiling, color=GREY, alpha=0.2, linewidth=0, label="Noise ceiling")
-    if found.chance is not None:
-        ax.axvline(found.chance, color=GREY, linestyle="--", linewidth=1.2, label="Guessing")
+    ax.axvline(found.chance, color=GREY, linestyle="--", linewidth=1.2, label="Guessing")
     ax.barh(range(len(scores)), accuracy, xerr=bounds, color=PALETTE[0], height=0.6, ecolor="black", capsize=3)
     ax.set_yticks(range(len(scores)))
     names = [literal(tick, shorten(score.name, 40)) for tick, score in zip(ax.get_yticklabels(), scores)]
     ax.set_yticklabels([name.get_text() for name in names])
     ax.set(xlabel="Answers predicted", xlim=(0, 1))
     ax.xaxis.set_major_formatter(PercentFormatter(1.0))
-    if found.ceiling is not None or found.chance is not None:
-        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
     return ax

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer import __version__
+from nearer.data.messages import counted
 from nearer.data.splits import answers_naming
 from nearer.io.files import atomic_write, check_ending, refuse_unwritable
 from nearer.metrics import WorstComparisons, worst_comparisons
 from nearer.registry import PAGES
 from nearer.reports.page import render
-from nearer.reports.sentences import data_sentence
+from nearer.reports.sentences import data_sentence, flow_sentences
 from nearer.selection import Evaluation, evaluate, find_clusters
 from nearer.selection.evaluate import answers_about
 
@@ -52,6 +53,7 @@ class Report:
     violations: WorstComparisons | None = None  # from worst_comparisons(merge=True)
     check: Mapping[str, Any] | None = None  # from check(comparisons, n_components).to_dict()
     people: Mapping[str, Any] | None = None  # from ParticipantTable.table()
+    flow: Sequence[str] = ()  # from the answers collected to those analysed, in sentences
     n_answers: Sequence | np.ndarray | None = None  # (n_objects,): answers that name each object
     images: str | os.PathLike | None = None  # folder of pictures whose file names without ending are the labels
     facts: Mapping[str, Any] = field(default_factory=dict)  # anything else to show, such as loss, solver and seed
@@ -80,9 +82,9 @@ class Report:
 
 
 def write_report(
-    model: OrdinalEmbedding, comparisons: Any = None, path: str | os.PathLike | None = None, *, title: str = "Map",
-    groups: Sequence | np.ndarray | None = None, images: str | os.PathLike | None = None, command: str = "",
-    facts: Mapping[str, Any] | None = None, force: bool = False, **studies: Any,
+    model: OrdinalEmbedding, comparisons: Any = None, path: str | os.PathLike | None = None, *,
+    title: str | None = None, groups: Sequence | np.ndarray | None = None, images: str | os.PathLike | None = None,
+    command: str = "", facts: Mapping[str, Any] | None = None, force: bool = False, **studies: Any,
 ) -> Report:  # fmt: skip
     """Measure how far to trust a map, and write one HTML file that shows both.
 
@@ -114,7 +116,7 @@ def write_report(
 
 
 def describe(
-    model: OrdinalEmbedding, comparisons: Any = None, evaluation: Evaluation | None = None, *, title: str = "Map",
+    model: OrdinalEmbedding, comparisons: Any = None, evaluation: Evaluation | None = None, *, title: str | None = None,
     facts: Mapping[str, Any] | None = None, **page: Any,
 ) -> Report:  # fmt: skip
     """Put what is known about a map into a report, without fitting anything; `page` are further fields of it."""
@@ -128,6 +130,8 @@ def describe(
     if found.check is not None:
         shown["check"] = found.check.to_dict()
         shown["subtitle"] = data_sentence(shown["check"])
+        if answers is not None:
+            shown["flow"] = flow_sentences(answers.flow, answers.answers.kinds(), shown["check"])
     if found.dimensions is not None:
         shown |= {"dimensions": found.dimensions.to_dict(), "chosen_dimension": found.dimensions.chosen}
     if found.learning_curve is not None:
@@ -140,7 +144,7 @@ def describe(
         clusters = find_clusters(found.bootstrap)
         shown["clusters"] = None if clusters is None else clusters.names()
     return Report(
-        title=title,
+        title=title or f"Map of {counted(model.n_objects_, 'object')}",
         embedding=model.embedding_,
         labels=model.labels_,
         evaluation=found,
@@ -148,6 +152,11 @@ def describe(
         facts=_facts(model, found) | dict(facts or {}),
         **shown | page,
     )
+
+
+def outcome(model: OrdinalEmbedding) -> str:
+    """How a fit ended: what matters to a reader is whether it converged."""
+    return "converged" if model.result_.converged else model.result_.message
 
 
 def _facts(model: OrdinalEmbedding, found: Evaluation) -> dict[str, Any]:
@@ -158,7 +167,7 @@ def _facts(model: OrdinalEmbedding, found: Evaluation) -> dict[str, Any]:
     facts["Solver"] = getattr(model.solver, "name", model.solver)
     facts |= {"Starts": model.n_init, "Seed": model.random_state}
     if hasattr(model, "result_"):
-        facts |= {"Outcome": model.result_.message, "Epochs": model.result_.n_iter}
+        facts |= {"Outcome": outcome(model), "Epochs": model.result_.n_iter}
         facts["Gradients of single comparisons"] = f"{model.result_.n_gradients:,}"
         facts["Objective"] = f"{model.objective_:.6g}"
     if getattr(model, "reliability_", None) is not None:

@@ -8,21 +8,26 @@ from typing import TYPE_CHECKING, Any
 from nearer import __version__
 from nearer.data.messages import counted
 from nearer.registry import LOSSES, Work
-from nearer.reports.sentences import ceiling_text, cross_validation_text, data_sentence, percent
+from nearer.reports.sentences import (
+    best_possible,
+    chance_text,
+    cross_validation_text,
+    flow_sentences,
+    percent,
+    unplaced_answers,
+)
 
 if TYPE_CHECKING:
-    from nearer.check import CheckResult
     from nearer.estimator import OrdinalEmbedding
     from nearer.selection import Evaluation
 
 
 def methods_paragraph(model: OrdinalEmbedding, found: Evaluation, summary: Mapping[str, Any]) -> str:
     """The paragraph, on one line; dimensions and resamples are those of `Evaluation.summary`, which may be empty."""
-    sentences = [_data(model.n_objects_, found.check), _placement(model)]
+    sentences = [_data(model, found), _placement(model)]
     if (summary.get("dimensions") or {}).get("chosen") is not None:
         sentences.append(_dimensions(model.embedding_.shape[1], summary["dimensions"]))
-    are_rows = found.check is None or found.check.answers_are_rows
-    sentences += [_accuracy(found, "answers" if are_rows else "comparisons"), _ceiling(found)]
+    sentences += [_accuracy(found), _ceiling(found)]
     if resamples := summary.get("bootstrap"):
         by = "participants" if resamples["by"] == "participant" else "answers"
         sentences.append(
@@ -31,11 +36,11 @@ def methods_paragraph(model: OrdinalEmbedding, found: Evaluation, summary: Mappi
     return " ".join(filter(None, sentences))
 
 
-def _data(n_objects: int, check: CheckResult | None) -> str:
-    if check is None:
-        return f"Comparisons of {counted(n_objects, 'object')} were collected."
-    several = "" if check.answers_are_rows else f", which give {check.n_comparisons:,} comparisons"
-    return f"We collected {data_sentence(check.to_dict())}{several}."
+def _data(model: OrdinalEmbedding, found: Evaluation) -> str:
+    answers = getattr(model, "comparisons_", None)
+    if found.check is None or answers is None:
+        return f"Comparisons of {counted(model.n_objects_, 'object')} were collected."
+    return " ".join(flow_sentences(answers.flow, answers.answers.kinds(), found.check.to_dict()))
 
 
 def _placement(model: OrdinalEmbedding) -> str:
@@ -47,7 +52,10 @@ def _placement(model: OrdinalEmbedding) -> str:
     seed = "" if model.random_state is None else f", seed {model.random_state}"
     starts = counted(int(model.n_init), "random start")
     dimensions = counted(model.embedding_.shape[1], "dimension")
-    return f"The objects were placed in {dimensions} by {method}, computed with nearer {__version__} ({starts}{seed})."
+    text = f"The objects were placed in {dimensions} by {method}, computed with nearer {__version__} ({starts}{seed})."
+    if getattr(model, "reliability_", None) is None:
+        return text
+    return f"{text} Answers were weighted by the probability that they are no guesses, estimated for each participant."
 
 
 def _dimensions(shown: int, table: Mapping[str, Any]) -> str:
@@ -59,18 +67,31 @@ def _dimensions(shown: int, table: Mapping[str, Any]) -> str:
     )
 
 
-def _accuracy(found: Evaluation, what: str) -> str:
-    parts = [] if found.training is None else [f"{percent(found.training)} of the {what}"]
+_HELD_OUT = {
+    "question": ", in which all answers to a question were held out together",
+    "participant": ", in which all answers of a participant were held out together",
+}
+
+
+def _accuracy(found: Evaluation) -> str:
+    parts = [] if found.training is None else [f"{percent(found.training)} of the answers"]
     if found.fold_accuracy:
-        parts.append(f"{cross_validation_text(found, what)}, in which all answers to a question were held out together")
-    return f"The map satisfies {' and '.join(parts)}." if parts else ""
+        parts.append(cross_validation_text(found) + _HELD_OUT.get(found.folds_by, ""))
+    if not parts:
+        return ""
+    several = found.check is not None and not found.check.answers_are_rows
+    text = f"The map satisfies {' and '.join(parts)} (chance level {chance_text(found)})."
+    text += " An answer is satisfied if all of its comparisons are." if several else ""
+    if found.declined:
+        text += f" Accuracy on new answers is not reported: {found.declined.removeprefix('comparisons: ')}."
+    return f"{text} Of the held-out answers, {unplaced_answers(found)}." if found.n_unplaced else text
 
 
 def _ceiling(found: Evaluation) -> str:
-    if found.ceiling is None:
+    if found.ceiling is None or found.ceiling_is_rough:
         return ""
     questions = counted(found.ceiling_questions or 0, "repeated question")
-    return f"By the agreement of answers to {questions}, the best possible accuracy is {ceiling_text(found)}."
+    return f"By the agreement of answers to {questions}, {best_possible(found)}."
 
 
 def references(loss: str) -> list[str]:

@@ -130,32 +130,33 @@ def _scores(report: Report) -> str:
     if found.held_out is not None:
         text, caption = sentences.percent(found.held_out), sentences.held_out_source(found)
         bounds = (found.held_out_low, found.held_out_high)
-        board += _score("On new answers", text, caption, "held", found.held_out, *bounds)
+        board += _score("On new answers", text, caption, "held", found.chance, found.held_out, *bounds)
     if found.training is not None:
         text, caption = sentences.percent(found.training), sentences.OWN_ANSWERS
-        board += _score("On its own answers", text, caption, "train", found.training)
-    if found.ceiling is not None:
+        board += _score("On its own answers", text, caption, "train", found.chance, found.training)
+    if found.ceiling is not None and not found.ceiling_is_rough:
         text, caption = sentences.ceiling_text(found), sentences.ceiling_source(found)
-        board += _score("Best possible", text, caption, "limit", None, found.ceiling_least, found.ceiling)
+        board += _score("Best possible", text, caption, "limit", found.chance, None, found.ceiling_least, found.ceiling)
     if not board:
         return f"<p>{sentences.NO_SCORES}</p>"
     accuracy = {d: value for d, value, _ in _by_dimension(report)}
     preferred = sentences.preferred_dimension(report.embedding.shape[1], report.chosen_dimension, accuracy)
     text = " ".join(sentences.fit_sentences(found, preferred))
     return (
-        f'<dl class="scores">{board}</dl><p class="scale" aria-hidden="true"><span>50 % (guessing)</span>'
+        f'<dl class="scores">{board}</dl><p class="scale" aria-hidden="true">'
+        f"<span>{_sentence(sentences.chance_text(found))} (guessing)</span>"
         f"<span>100 %</span></p><p>{_sentence(text)}</p>"
     )
 
 
 def _score(
-    name: str, text: str, caption: str, kind: str, value: float | None, low: float | None = None,
+    name: str, text: str, caption: str, kind: str, chance: float, value: float | None, low: float | None = None,
     high: float | None = None,
 ) -> str:  # fmt: skip
-    """A score as text, and a line from 50 to 100 % with a dot for the value and a bar for its interval."""
+    """A score as text, and a line from chance to 100 % with a dot for the value and a bar for its interval."""
 
     def position(fraction: float) -> float:
-        return round(min(max(200 * fraction - 100, 0.0), 100.0), 2)
+        return round(100 * min(max((fraction - chance) / (1 - chance), 0.0), 1.0), 2)
 
     bar = dot = ""
     if low is not None and high is not None:
@@ -235,17 +236,18 @@ def _violations(report: Report, violations: WorstComparisons) -> str:
         ]
         for objects, near, far, weight in zip(violations.objects, violations.near, violations.far, violations.weights)
     )
-    table = _table(["People said", "On the map", "Answers"], rows, "violations")
+    table = _table(["Answer", "On the map", "Times given"], rows, "violations")
     return f"<p>{_text(text)} {sentences.WORST}</p>{table}"
 
 
 def _check(report: Report, check: Mapping[str, Any]) -> str:
     problems = "".join(f"<li>{_text(problem)}</li>" for problem in check.get("problems") or ())
+    flow = "".join(f"<p>{_sentence(text)}</p>" for text in report.flow)
     verdict = f'<ul class="problems">{problems}</ul>'
     if not problems:
         verdict = f'<p class="good">{sentences.NO_PROBLEM}</p>'
     facts = (check.get("facts") or {}).items()
-    return verdict + _facts({name[:1].upper() + name[1:]: text for name, text in facts})
+    return flow + verdict + _facts({name[:1].upper() + name[1:]: text for name, text in facts})
 
 
 def _people(report: Report, people: Mapping[str, Any]) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from nearer.data.messages import counted, listed
-from nearer.people.participants import SIGNIFICANT
+from nearer.people.participants import FEWEST, SIGNIFICANT
+from nearer.selection.dimension import flat_from
 from nearer.selection.thresholds import CLEAR, WORTHWHILE
 
 if TYPE_CHECKING:
     from nearer.alignment import Alignment
+    from nearer.data import Flow
     from nearer.metrics import WorstComparisons
     from nearer.selection import DimensionSelection, Evaluation
 
@@ -52,12 +55,12 @@ def preferred_dimension(shown: int, chosen: int | None, accuracy: Mapping[int, f
 def headline(found: Evaluation) -> str:
     """The one sentence to remember."""
     if found.held_out is not None and not _is_stuck(found):
-        text = f"The map satisfies {percent(found.held_out)} of answers it has not seen"
+        text = f"The map satisfies {percent(found.held_out)} of answers it has not seen ({guessing(found)})"
         if found.ceiling is not None and not found.ceiling_is_rough:
             return f"{text}; where a question was repeated, {percent(found.ceiling)} of answers side with the majority."
         return text + "."
     if found.training is not None:
-        return f"The map satisfies {percent(found.training)} of the answers it was made from."
+        return f"The map satisfies {percent(found.training)} of the answers it was made from ({guessing(found)})."
     return "A map of the objects, made from comparisons."
 
 
@@ -65,9 +68,10 @@ def fit_sentences(found: Evaluation, preferred: str | None = None) -> list[str]:
     """What the scores say together, and what they cannot say; `preferred` is of `preferred_dimension`."""
     held_out, training, said = found.held_out, found.training, []
     if held_out is None and training is not None:
+        why = "was not measured" if not found.declined else f"is not reported: {_declined(found)}"
         said.append(
-            "Accuracy on new answers was not measured. Accuracy on the answers that the map was made from is always "
-            "too optimistic."
+            f"Accuracy on new answers {why}. Accuracy on the answers that the map was made from is always too "
+            "optimistic."
         )
     elif held_out is not None and training is not None and _is_stuck(found):
         said.append(
@@ -76,7 +80,7 @@ def fit_sentences(found: Evaluation, preferred: str | None = None) -> list[str]:
             "minimum. More random starts (n_init) usually help."
         )
     if _is_guessing(found):
-        said.append("This cannot be distinguished from guessing, which satisfies 50 %.")
+        said.append(f"This cannot be distinguished from guessing, which satisfies {chance_text(found)}.")
     if held_out is not None and training is not None and training - held_out > CLEAR:
         said.append(_gap(training - held_out, preferred))
     said += [_agreement(found), _room(found, preferred)]
@@ -89,7 +93,7 @@ def _is_stuck(found: Evaluation) -> bool:
 
 
 def _is_guessing(found: Evaluation) -> bool:
-    return found.held_out_low is not None and found.held_out_low <= 0.5
+    return found.held_out_low is not None and found.held_out_low <= found.chance
 
 
 def _gap(gap: float, preferred: str | None) -> str:
@@ -104,25 +108,31 @@ def _gap(gap: float, preferred: str | None) -> str:
 
 def _agreement(found: Evaluation) -> str:
     if found.ceiling is None:
-        return "No repeated questions were measured, so how far people agree with each other is unknown."
+        return "No question was answered more than once, so the best possible accuracy is unknown."
+    if found.ceiling <= 0.5:
+        return "Answers to repeated questions are evenly divided, so the best possible accuracy is unknown."
     if found.ceiling_is_rough and found.ceiling_questions is not None:
         questions = counted(found.ceiling_questions, "question was", "questions were")
-        return f"Only {questions} repeated, too few to estimate how far people agree with each other."
+        return f"Only {questions} repeated, too few to estimate the best possible accuracy."
     if found.ceiling == 1 and found.ceiling_low in (None, 1):
         return "Wherever a question was repeated, all answers were the same, so a map could satisfy 100 %."
-    best = ceiling_text(found)
-    return f"People are not fully consistent: going by repeated questions, the best possible map satisfies {best}."
+    return f"Answers to the same question differ: going by them, {best_possible(found)}."
 
 
 def _room(found: Evaluation, preferred: str | None) -> str:
     least, bound, most = found.ceiling_least, found.ceiling_bound, found.held_out_high
+    if preferred == "another" and not _is_stuck(found):
+        return "A map with another number of dimensions predicts new answers better, see below."
     if least is None or bound is None or most is None or found.ceiling_is_rough or _is_stuck(found):
         return ""
-    below = least - (found.held_out or 0)
-    if below <= 0 and _is_guessing(found):
-        return "People agree with each other so little that no map can do better."
+    held_out = found.held_out or 0
+    below, above = least - held_out, (found.ceiling or 0) - held_out
     if below <= 0:
-        # Where a better map is known, this one is good, but not the best.
+        if above > CLEAR:
+            return f"Whether a better map is possible is not known: it may satisfy up to {points(above)} more, or none."
+        if _is_guessing(found):
+            return "People agree with each other so little that no map can do better."
+        # Where fewer dimensions do as well, this is not the map to praise.
         return "So this map is about as good as the answers allow." if preferred in (None, "this") else ""
     if most >= bound:
         return f"This map is {points(below)} short of that, which chance may explain."
@@ -145,22 +155,32 @@ def ceiling_text(found: Evaluation) -> str:
     return percent(high) if percent(low) == percent(high) else interval(low, high)
 
 
+def best_possible(found: Evaluation) -> str:
+    """The noise ceiling as the end of a sentence."""
+    high = found.ceiling or 0
+    low = high if found.ceiling_low is None else found.ceiling_low
+    if round(100 * low) == round(100 * high):
+        return f"the best possible accuracy is about {100 * high:.0f} %"
+    return f"the best possible accuracy lies between about {100 * low:.0f} % and {100 * high:.0f} %"
+
+
 def ceiling_source(found: Evaluation) -> str:
     """What the noise ceiling was estimated from."""
-    questions = counted(found.ceiling_questions or 0, "repeated question")
-    return f"noise ceiling, from {questions}" + (": too few to rely on" if found.ceiling_is_rough else "")
+    return f"noise ceiling, from {counted(found.ceiling_questions or 0, 'repeated question')}"
 
 
 def scores_line(found: Evaluation) -> str:
     """The scores in one line; "" if there are none."""
     parts = []
     if found.training is not None:
-        parts.append(f"{percent(found.training)} of the answers satisfied")
+        parts.append(f"{percent(found.training)} of the answers satisfied ({guessing(found)})")
     if found.fold_accuracy:
         parts.append(cross_validation_text(found))
-    if found.ceiling is not None:
-        rough = f" (from {counted(found.ceiling_questions or 0, 'repeated question')} only)"
-        parts.append(f"noise ceiling {percent(found.ceiling)}{rough if found.ceiling_is_rough else ''}")
+        parts += [f"of these, {unplaced_answers(found)}"] if found.n_unplaced else []
+    elif found.declined:
+        parts.append(f"accuracy on new answers not reported: {_declined(found)}")
+    if found.ceiling is not None and not found.ceiling_is_rough:
+        parts.append(f"noise ceiling {percent(found.ceiling)}")
     return "; ".join(parts)
 
 
@@ -169,6 +189,27 @@ def cross_validation_text(found: Evaluation, what: str = "answers") -> str:
     which = " to random questions" if found.random_only else ""
     how = f"{len(found.fold_accuracy)}-fold cross-validation, {_bounds(found)}"
     return f"{percent(found.held_out or 0)} of held-out {what}{which} ({how})"
+
+
+def chance_text(found: Evaluation) -> str:
+    """The chance level: "50 %" or "33.3 %"."""
+    return percent(found.chance).replace(".0 %", " %")
+
+
+def guessing(found: Evaluation) -> str:
+    """What a map made without the answers satisfies."""
+    return f"guessing: {chance_text(found)}"
+
+
+def unplaced_answers(found: Evaluation) -> str:
+    """How many held-out answers were not evaluated."""
+    they = "it names" if found.n_unplaced == 1 else "they name"
+    was = "was" if found.n_unplaced == 1 else "were"
+    return f"{found.n_unplaced:,.0f} {was} left out: {they} an object that no other answer names"
+
+
+def _declined(found: Evaluation) -> str:
+    return found.declined.removeprefix("comparisons: ")
 
 
 def score_lines(found: Mapping[str, Any]) -> str:
@@ -195,7 +236,7 @@ def alignment_lines(found: Alignment) -> list[str]:
         if score.by_participant is not None:
             line += f"  ({interval(*score.by_participant)})"
         lines.append(line)
-    limits = [] if found.chance is None else [f"guessing: {percent(found.chance)}"]
+    limits = [f"guessing: {percent(found.chance)}"]
     if found.ceiling is not None and found.ceiling_low is not None:
         limits.append(f"noise ceiling: {interval(found.ceiling_low, found.ceiling)}")
     lines.append("; ".join([f"{found.n_answers:,.0f} answers", *limits]))
@@ -245,6 +286,58 @@ def data_sentence(check: Mapping[str, Any]) -> str:
     return text if people is None else f"{text}, by {counted(len(people), 'participant')}"
 
 
+_ASKED = {
+    "triplets": "which of two objects is nearer to a third one",
+    "quadruplets": "in which of two pairs the objects are nearer to each other",
+    "odd-one-out": "which of three objects is the odd one out",
+    "most-central": "which of three objects is the most central one",
+    "rankings": "which of several objects are nearest to another one",
+}
+
+
+def flow_sentences(flow: Flow, kinds: Sequence[str], check: Mapping[str, Any]) -> list[str]:
+    """From the answers collected to those analysed; `check` is of the latter, from `CheckResult.to_dict`."""
+    what = "trial" if "no answer" in flow.dropped else "answer"
+    people = "" if flow.participants is None else f" from {counted(flow.participants, 'participant')}"
+    asked = " or ".join(_ASKED[kind] for kind in kinds)
+    were = counted(flow.collected, f"{what} was", f"{what}s were")
+    said = [f"{were} collected{people}; the question was {asked}."]
+    if flow.checks:
+        were = counted(flow.checks, "answer was an attention check", "answers were attention checks")
+        unjudged = f"; {flow.unjudged:,.0f} had no right answer" if flow.unjudged else ""
+        said.append(f"{were}, of which {flow.passed:,.0f} passed and {flow.failed:,.0f} failed{unjudged}.")
+    analysed = None if check.get("participants") is None else len(check["participants"])
+    for one in flow.excluded:
+        who = counted(one.participants, "participant")
+        rules = listed([f"{n:,} {words}" for words, n in one.rules.items()], 9)
+        several = "; some broke more than one rule" if sum(one.rules.values()) > one.participants else ""
+        which = "rules set in advance" if one.preregistered else "these rules"
+        answers = counted(one.answers, "answer")
+        were = "was" if one.participants == 1 else "were"
+        said.append(f"{who} ({answers}) {were} excluded by {which}: {rules}{several}.")
+    if flow.dropped:
+        why = listed([f"{count:,.0f} ({reason})" for reason, count in flow.dropped.items()], 9)
+        were = counted(sum(flow.dropped.values()), f"{what} was", f"{what}s were")
+        said.append(f"{were} not used: {why}.")
+    if flow.rows:
+        why = listed([f"{count:,} ({reason})" for reason, count in flow.rows.items()], 9)
+        said.append(f"Rows of the file that are not counted: {why}.")
+    if flow.participants is not None and analysed is not None:
+        lost = flow.participants - sum(one.participants for one in flow.excluded) - analysed
+        if lost > 0 and check["n_answers"] == flow.analysed:
+            said.append(f"No answer was left of {counted(lost, 'participant')}.")
+    of = "" if check["n_answers"] == flow.analysed else f" (of {flow.analysed:,.0f} that were left)"
+    several = "" if check["answers_are_rows"] else f", which give {check['n_comparisons']:,} comparisons"
+    said.append(f"Analysed were {data_sentence(check)}{of}{several}.")
+    if len(check["components"]) > 1:
+        groups, apart = counted(len(check["components"]), "group"), counted(check["n_apart"], "answer")
+        said.append(
+            f"The objects fall into {groups} that were never compared with each other ({apart} to questions about the "
+            "smaller ones), so the relative positions of the groups are arbitrary."
+        )
+    return said
+
+
 def picture_sentences(
     n_shown: int, n_objects: int, missing: Sequence[str], unreadable: Sequence[str], n_over: int
 ) -> list[str]:
@@ -273,11 +366,12 @@ CLUSTERS = (
     "Colours: clusters found on the map, not given with the answers. Their stability is the mean overlap with the most "
     "similar cluster on maps of resampled answers and objects; 1 is always the same objects."
 )
-LEARNING = "Accuracy on answers not seen, by the number of answers used. The dashed part is extrapolated."
+LEARNING = "Accuracy on comparisons not seen, by the number of comparisons used. The dashed part is extrapolated."
 PEOPLE_TITLES = {
     "participant": "Person", "answers": "Answers", "seconds": "Seconds", "first": "First option",
     "same_side": "Same side", "streak": "Longest streak", "repeats": "Repeats", "repeats_alike": "Alike",
-    "catch": "Catch questions", "catch_passed": "Passed", "agreement": "Agreement", "guesses": "Guesses",
+    "catch": "Catch questions", "catch_passed": "Passed", "agreement": "Agreement", "opposite": "Opposite",
+    "guesses": "Guesses",
     "p_chance": "p (only guesses)", "p_decline": "p (no decline)",
 }  # fmt: skip
 
@@ -287,22 +381,99 @@ def people_table_title(n_people: int, most: int) -> str:
     return f"Table of people, {which}"
 
 
+PEOPLE_LEGEND = {
+    "seconds": "median response time",
+    "first": "share of answers that chose the first option",
+    "same_side": "share of answers on the side chosen most",
+    "streak": "longest run of answers on one side",
+    "repeats": "questions answered more than once",
+    "repeats_alike": "how far answers to one of these agree",
+    "catch": "attention checks",
+    "catch_passed": "share of them passed",
+    "agreement": "share of answers satisfied by a map made without the person",
+    "opposite": "share of answers of which that map contradicts every comparison",
+    "guesses": "estimated share of guesses (95 % interval)",
+    "p_chance": "p-value of the agreement if all answers were guesses",
+    "p_decline": "p-value of a decline of agreement during the session",
+}
+_NAMED = 50  # people who answered the other way round, at most
+_ONE_SIDED, _PASSED = 0.9, 0.8  # shares of answers on one side, and of attention checks passed, that are mentioned
+
+
 def people_sentences(people: Mapping[str, Any]) -> list[str]:
-    """How many answers people gave, how far they agree with the others, and how many may be guessing."""
+    """How many answers people gave, how far they agree with the others, and who stands out, and why."""
     n_people, answers = len(people["participant"]), sorted(people["answers"])
     each = f"{answers[0]:,}" if answers[0] == answers[-1] else f"{answers[0]:,} to {answers[-1]:,}"
     text = [f"{counted(n_people, 'person', 'people')} gave {each} answers each."]
-    agreement = sorted(value for value in people["agreement"] if value is not None and value == value)
+    agreement = sorted(value for value in people["agreement"] if _is_known(value))
     if agreement:
-        middle = agreement[len(agreement) // 2]
         text.append("Each was compared with a map made without them.")
         low, high = percent(agreement[0]), percent(agreement[-1])
-        text.append(f"They agree with it in {percent(middle)} of answers (median; {low} to {high}).")
-    guessing = sum(value is None or not value < SIGNIFICANT for value in people["p_chance"])
-    if not guessing:
-        return [*text, "All agree with it better than somebody who only guesses."]
-    some = counted(guessing, "person", "people")
-    return [*text, f"{some} cannot be distinguished from somebody who only guesses. Nobody was left out for that."]
+        text.append(f"They agree with it in {percent(median(agreement))} of answers (median; {low} to {high}).")
+    elif n_people < FEWEST:
+        text.append(f"To compare each with the others takes at least {FEWEST}.")
+    return text + [sentence for sentence in (inverted_sentence(people), *_standing_out(people)) if sentence]
+
+
+def _is_known(value: Any) -> bool:
+    return value is not None and value == value
+
+
+def inverted_sentence(people: Mapping[str, Any]) -> str:
+    """Who answered the other way round, the evidence, and what can be done about it; "" if nobody."""
+    shown = []
+    for row in _where(people, "inverted", bool):
+        agrees, n_answers = percent(people["agreement"][row]), counted(people["answers"][row], "answer")
+        opposite = f", the opposite in {percent(people['opposite'][row])}" if "opposite" in people else ""
+        shown.append(f"{people['participant'][row]} (agrees in {agrees}{opposite}, of {n_answers})")
+    if not shown:
+        return ""
+    seem = counted(len(shown), "person seems", "people seem")
+    return (
+        f"{seem} to have answered the other way round, by the map of the others: {listed(shown, _NAMED)}. Ask "
+        "them, exclude them or reverse their answers; nothing was changed."
+    )
+
+
+def _standing_out(people: Mapping[str, Any]) -> list[str]:
+    """The people whose answers may be careless for other reasons."""
+    text, inverted = [], set(_where(people, "inverted", bool))
+    guessing = [row for row in _where(people, "p_chance", lambda p: not p < SIGNIFICANT) if row not in inverted]
+    if guessing:
+        some = counted(len(guessing), "person", "people")
+        shown = _people_with(people, guessing, "agreement", lambda value: f"agrees in {percent(value)}")
+        text.append(f"{some} cannot be distinguished from somebody who only guesses: {shown}. Nobody was left out.")
+    elif not inverted and any(map(_is_known, people["p_chance"])):
+        text.append("All agree with it better than somebody who only guesses.")
+    if fast := _where(people, "fast", bool):
+        usual = median(filter(_is_known, people["seconds"]))
+        some = counted(len(fast), "person was", "people were")
+        shown = _people_with(people, fast, "seconds", lambda value: f"median {value:.2f} s")
+        text.append(f"{some} much faster than the others (median {usual:.2f} s): {shown}.")
+    for name, unusual, words in (
+        ("same_side", lambda value: value > _ONE_SIDED, f"chose one side in over {100 * _ONE_SIDED:g} % of answers"),
+        ("catch_passed", lambda value: value < _PASSED, f"passed under {100 * _PASSED:g} % of attention checks"),
+    ):
+        if rows := _where(people, name, unusual):
+            shown = _people_with(people, rows, name, percent)
+            text.append(f"{counted(len(rows), 'person', 'people')} {words}: {shown}.")
+    return text
+
+
+def _where(people: Mapping[str, Any], name: str, holds: Callable[[Any], bool]) -> list[int]:
+    """The rows of a table of people with a known value for which something holds."""
+    return [row for row, value in enumerate(people.get(name) or ()) if _is_known(value) and holds(value)]
+
+
+def _people_with(people: Mapping[str, Any], rows: Sequence[int], name: str, shown: Callable[[Any], str]) -> str:
+    """Names of people, each with a figure where it is known."""
+    values = [(people["participant"][row], people[name][row]) for row in rows]
+    return listed(f"{who} ({shown(value)})" if _is_known(value) else str(who) for who, value in values)
+
+
+def people_legend(columns: Iterable[str]) -> str:
+    """What the columns of a table of people mean, a line each."""
+    return "\n".join(f"{name}: {PEOPLE_LEGEND[name]}" for name in columns if name in PEOPLE_LEGEND)
 
 
 def dimensions_sentence(chosen: int | None, shown: int, accuracy: Mapping[int, float]) -> str:
@@ -312,16 +483,27 @@ def dimensions_sentence(chosen: int | None, shown: int, accuracy: Mapping[int, f
         return f"{text} The computation was interrupted: some maps are missing, and no dimension is chosen."
     marked = f"{text} The ring marks {counted(chosen, 'dimension')}, the fewest that no larger number beats"
     marked += "; this map has as many." if chosen == shown else f"; this map has {shown}."
-    return " ".join(filter(None, (marked, _choice(chosen, accuracy))))
+    return " ".join(filter(None, (marked, _largest(chosen, accuracy), _choice(chosen, accuracy))))
+
+
+def _largest(chosen: int, accuracy: Mapping[int, float]) -> str:
+    """What larger dimensions may do, if none was tried; "" otherwise."""
+    if len(accuracy) < 2 or chosen < max(accuracy):
+        return ""
+    if (flat := flat_from(accuracy, chosen)) < chosen:
+        return f"It is the largest that was tried, but from {flat} on more gain less than {points(WORTHWHILE)}."
+    return "It is the largest that was tried: larger ones may do better still."
 
 
 def _choice(chosen: int, accuracy: Mapping[int, float]) -> str:
     """Why a chart of accuracies does not show by itself that a dimension was chosen; "" if it does."""
-    others = {d: value for d, value in accuracy.items() if d != chosen}
-    if others and chosen > max(others):
-        return "It is the largest that was tried: larger ones may do better still."
-    if any(value >= accuracy[chosen] if d < chosen else value > accuracy[chosen] for d, value in others.items()):
+    shown = {d: round(value, 3) for d, value in accuracy.items()}
+    if any(
+        value >= shown[chosen] if d < chosen else value > shown[chosen] for d, value in shown.items() if d != chosen
+    ):
         return "Dimensions are compared by maps of the softplus loss, made for that purpose, not by those in the chart."
+    if any(value == shown[chosen] for d, value in shown.items() if d > chosen):
+        return "Where more dimensions predict equally well, the smallest number is chosen."
     return ""
 
 
@@ -334,7 +516,7 @@ def dimension_lines(found: DimensionSelection) -> str:
         mark = "   <- chosen" if d == found.chosen else "" if folds == of else f"   ({folds} of {of} folds)"
         known = "unknown" if not folds else percent(mean) + (f" ± {100 * error:.1f}" if folds > 1 else "")
         lines.append(f"{d:>10}   {known}{mark}")
-    if found.chosen not in (None, int(found.dims[-1])):  # for the largest, the verdict has the reason
+    if found.chosen is not None:
         lines += filter(None, [_choice(found.chosen, dict(zip(found.dims.tolist(), found.accuracy.tolist())))])
     return "\n".join([*lines, found.verdict])
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.stats import chi2, norm, t
 from sklearn.base import clone
 
 from nearer.data import Answers, Comparisons, as_generator, check_fraction, check_integer
@@ -18,11 +18,18 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.io.frames import is_table
 from nearer.losses import Loss, STELoss, TSTELoss
-from nearer.metrics import comparison_accuracy, comparison_distances, fit_answer_law, log_ratio, procrustes_align
+from nearer.metrics import (
+    answer_accuracy,
+    comparison_distances,
+    fit_answer_law,
+    log_ratio,
+    procrustes_align,
+)
 from nearer.metrics.answer_law import log_odds
 from nearer.metrics.comparison import on_labels
 from nearer.notebook import html_table
 from nearer.refits import fit_best, fit_quietly, quiet_map, simulated, template
+from nearer.selection.thresholds import REACH, SPREAD_OF_RESAMPLES, WEIGHT_OF_TRAINING
 
 # Resamples whose left-out answers the answer law is fitted to; sets of simulated answers; most questions used to widen
 # the intervals; level at which the widened intervals are exact for simulated answers.
@@ -57,11 +64,13 @@ class NearerIntervals:
 
     Positive if the near pair is nearer, log 2 if the far pair is twice as far apart. The interval is normal; its
     squared standard error is the variance over the resamples plus the squared bias, times the squared `widening`.
+    Where it reaches beyond log 3 (one distance is three times the other), it is open on that side: answers of which
+    some are wrong hardly depend on how much farther the farther pair is.
     """
 
     log_ratio: np.ndarray  # (m,), on the map fitted to all answers; NaN where an object has no position
-    low: np.ndarray  # (m,), as are the others
-    high: np.ndarray
+    low: np.ndarray  # (m,), as are the others; -inf beyond -log 3
+    high: np.ndarray  # inf beyond log 3
     support: np.ndarray  # fraction of the resamples in which the near pair is nearer
     level: float
 
@@ -84,22 +93,33 @@ class Bootstrap:
     embedding: np.ndarray  # (n_objects, n_components), fitted to all answers
     samples: np.ndarray  # (n_resamples, n_objects, n_components), aligned with `embedding`; NaN where not placed
     covariance: np.ndarray  # (n_objects, n_components, n_components); NaN with fewer than 2 resamples
+    training_accuracy: float  # of `embedding`, on the answers it was fitted to
     accuracy_samples: np.ndarray  # (n_resamples,), on the answers left out; NaN if none was left out
     by: str  # "comparison" or "participant"
+    n_units: int  # of what is drawn
     labels: np.ndarray | None  # (n_objects,)
     widening: float
     likely: np.ndarray  # (n_objects, n_components)
     simulated: np.ndarray  # (m, n_objects, n_components), aligned with `embedding`
 
-    def accuracy(self, level: float = 0.9) -> Interval:
-        """Accuracy on answers that were not used: mean over the resamples, and quantiles of them.
+    @property
+    def n_tested(self) -> int:
+        """Number of resamples that some answers were left out of, which could be placed on the map."""
+        return int(np.isfinite(self.accuracy_samples).sum())
 
-        A resample holds about 63 % of the answers, so this is a little below the accuracy of the map.
+    def accuracy(self, level: float = 0.9) -> Interval:
+        """Accuracy of the map on new answers, by the .632 rule (Efron, 1983).
+
+        A resample holds about 63 % of the answers, so its accuracy on those left out is too low. The estimate is 63.2 %
+        of that and 36.8 % of the training accuracy.
         """
         known = self.accuracy_samples[np.isfinite(self.accuracy_samples)]
-        if not len(known):
-            raise ValueError("accuracy: every resample contains all answers, so none is left to test on")
-        return replace(interval_of(known, level), estimate=float(known.mean()))
+        if self.n_tested < 2:
+            raise ValueError("accuracy: nearly all resamples contain all answers, so too few are left to test on")
+        check_fraction(level, "level")
+        new = (1.0 - WEIGHT_OF_TRAINING) * float(known.mean()) + WEIGHT_OF_TRAINING * self.training_accuracy
+        half = SPREAD_OF_RESAMPLES * float(t.ppf((1 + level) / 2, self.n_units - 1) * known.std(ddof=1))
+        return Interval(new, max(new - half, 0.0), min(new + half, 1.0), level)
 
     def nearer(self, questions: Any, level: float = 0.9) -> NearerIntervals:
         """Is i nearer to j than to k?
@@ -118,7 +138,9 @@ class Bootstrap:
         half = self.widening * float(norm.ppf((1 + level) / 2)) * error
         half[samples.count(axis=0) < 2] = np.nan
         support = (samples > 0).mean(axis=0).filled(np.nan)
-        return NearerIntervals(estimate, estimate - half, estimate + half, support, level)
+        low, high = estimate - half, estimate + half
+        low, high = np.where(low < -REACH, -np.inf, low), np.where(high > REACH, np.inf, high)
+        return NearerIntervals(estimate, low, high, support, level)
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the columns of a table, one row for each object: its coordinates and their standard errors."""
@@ -148,7 +170,7 @@ def bootstrap(
 
     Every resample starts from the map fitted to all answers, or from random points if that map satisfies all of them.
     The bias of the map is estimated by simulation, see `Bootstrap`. Intervals and regions assume that the dimension is
-    right; docs/conclusions.md says how often they contain the truth.
+    right, and regions are too small in tight clusters; docs/conclusions.md says how often they contain the truth.
 
     Parameters
     ----------
@@ -166,7 +188,7 @@ def bootstrap(
     base = template(estimator)
     data = as_comparisons(comparisons)
     check_integer(n_resamples, "n_resamples", 2)
-    draw = _draws(data, by)
+    draw, n_units = _draws(data, by)
     rng = as_generator(random_state)
     full = estimator
     if not hasattr(estimator, "embedding_"):
@@ -180,14 +202,15 @@ def bootstrap(
             f"estimator: its map has {full.n_objects_:,} objects, the comparisons are over {data.n_objects:,}"
         )
     # A map that satisfies all answers is a minimum for every resample, which would hide the uncertainty.
-    perfect = comparison_accuracy(full.embedding_, data) == 1.0
+    training = answer_accuracy(full.embedding_, data)
+    perfect = training == 1.0
     starts, fresh = ([], base.n_init) if perfect else ([full.embedding_], 0)
 
     def run(number: int, own: np.random.Generator) -> tuple[np.ndarray, float, Resample | None]:
         weights, left_out = draw(own)
         drawn = data[weights > 0].replaced(weights=weights[weights > 0])
         X = fit_best(base, drawn, starts, fresh, own).embedding_
-        score = comparison_accuracy(X, data[left_out]) if left_out.any() else math.nan
+        score = answer_accuracy(X, data[left_out]) if left_out.any() else math.nan
         kept = (weights, left_out) if number < _N_JUDGES else None
         return procrustes_align(X, full.embedding_), score, kept
 
@@ -203,7 +226,8 @@ def bootstrap(
     asked = data if len(data) <= _MOST_ASKED else data[rng.permutation(len(data))[:_MOST_ASKED]]
     fits = np.array(quiet_map(simulate, n_jobs, generators))
     widening, covariance = _widened(full.embedding_, samples, likely, fits, asked)
-    return Bootstrap(full.embedding_, samples, covariance, np.array(scores), by, full.labels_, widening, likely, fits)
+    measured = training, np.array(scores), by, n_units
+    return Bootstrap(full.embedding_, samples, covariance, *measured, full.labels_, widening, likely, fits)
 
 
 def likely_map(
@@ -289,8 +313,8 @@ def _times(away: np.ndarray, expected: float) -> float:
     return max(float(np.quantile(away, _LEVEL)) / expected, 1.0) if away.size else 1.0
 
 
-def _draws(data: Comparisons, by: str) -> Callable[[np.random.Generator], Resample]:
-    """Draw answers or participants; left out are questions of which no answer was drawn, or the other participants."""
+def _draws(data: Comparisons, by: str) -> tuple[Callable[[np.random.Generator], Resample], int]:
+    """Draw answers or participants, and how many; left out are questions without an answer drawn, or participants."""
     own, votes = np.ones(len(data)) if data.weights is None else data.weights, None
     if by == "comparison":
         (first, unit), together = first_rows(data), question_of_rows(data)
@@ -314,7 +338,7 @@ def _draws(data: Comparisons, by: str) -> Callable[[np.random.Generator], Resamp
         weights = own * times[unit]
         return weights, np.bincount(together, weights=weights)[together] == 0
 
-    return draw
+    return draw, n
 
 
 def _covariances(samples: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,16 +12,19 @@ from sklearn.base import clone
 
 from nearer.auto_dimension import Evidence, held_out_ratios, weigh
 from nearer.data import Comparisons, as_generator, check_integer
+from nearer.data.coded import Coded
 from nearer.data.messages import counted
-from nearer.data.splits import fold_of_rows, groups_of, question_of_rows
+from nearer.data.splits import first_rows, fold_of_rows, groups_of, question_of_rows, unplaceable
 from nearer.data.validate import take
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
 from nearer.losses import loss_with
-from nearer.metrics import comparison_accuracy, log_loss
+from nearer.metrics import answer_accuracy, chance_level, log_loss
+from nearer.metrics.by_answer import answer_weights, sampling_error, satisfied_answers
 from nearer.notebook import html_table
+from nearer.people.participants import FEWEST
 from nearer.refits import Interrupted, at_random, fit_best, quiet_map, template
-from nearer.selection.thresholds import ENOUGH, n_d_log_n
+from nearer.selection.thresholds import ENOUGH, MOST_UNPLACED, WORTHWHILE, n_d_log_n
 from nearer.solvers import Auto, get_solver
 
 # Standard errors by which the chosen dimension beats a smaller, and a larger one, that is ruled out;
@@ -38,12 +41,16 @@ class DimensionSelection:
     """
 
     dims: np.ndarray  # (m,), ascending
-    fold_accuracy: np.ndarray  # (n_folds, m), fraction of held-out answers satisfied by maps made as `fit` makes them
+    # (n_folds, m), fraction of held-out answers satisfied, each with all of its comparisons, by maps made as by `fit`
+    fold_accuracy: np.ndarray
     fold_log_loss: np.ndarray  # (n_folds, m), mean of -log P[answer]; NaN for a loss without a model
     evidence: Evidence | None = None  # None if a single dimension was tried, or after ctrl-C
     chosen: int | None = None  # the smallest dimension that no larger one beats, see `Evidence`; None after ctrl-C
     candidates: tuple[int, ...] = ()  # dimensions that the answers do not rule out, the chosen one among them
     reasons: tuple[str, ...] = ("interrupted",)  # why the choice is uncertain
+    folds_by: str = "groups"  # what stayed in one fold: the answers to a question, those of a participant, or groups
+    n_unplaced: float = 0.0  # held-out answers left out, since they name an object of no answer of the other folds
+    sampling_se: np.ndarray | None = None  # (m,), of the accuracy, see `sampling_error`; None after ctrl-C
     accuracy: np.ndarray = field(init=False)  # (m,), mean over the folds, as is the log-loss
     accuracy_se: np.ndarray = field(init=False)
     log_loss: np.ndarray = field(init=False)
@@ -119,15 +126,18 @@ def cross_validate_dimensions(
     comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes in memory
     dims : iterable of int, default range(1, 7)
     n_folds : int, default 5
-    groups : array-like, shape (N,), or "participants", optional
-        Answers that stay in one fold. Default: those to the same question; where fewer questions than folds were
-        asked, the rows of one answer.
+    groups : array-like, shape (N,), "questions" or "participants", optional
+        Answers that stay in one fold. "questions": those to the same question; where fewer questions than folds were
+        asked, the rows of one answer. "participants": those of the same person. Default: the former, unless most
+        held-out answers then name an object that occurs in no other question; then the latter, where they are known.
     random_state : int or Generator, optional
     n_jobs : int, optional
         Folds side by side; the result does not depend on it.
 
     Raises
     ------
+    ValueError
+        Most held-out answers name an object of which the other folds say nothing.
     Interrupted
         By ctrl-C, once a fold is finished; `found` has the results so far, without a choice.
     """
@@ -138,23 +148,24 @@ def cross_validate_dimensions(
         raise ValueError("dims: got none, expected at least one dimension")
     has_model = loss_with(base.loss, base.loss_params).has_model
     rng = as_generator(random_state)
-    if groups is None:
-        groups = question_of_rows(data, check_integer(n_folds, "n_folds", 2))
-    units = groups_of(data, groups)
-    fold = fold_of_rows(len(data), n_folds, rng, units)
+    by, units, fold = _evaluable_folds(data, n_folds, groups, rng)
     tested = [at_random(data, np.flatnonzero(fold == number)) for number in range(n_folds)]
     trains, tests = [data[fold != number] for number in range(n_folds)], [data[rows] for rows in tested]
     # The random numbers of a map depend on its fold and dimension only, not on the other dimensions tried.
     roots = [one.bit_generator.seed_seq for one in rng.spawn(n_folds)]
     several = len(tried) > 1
     table = np.full((2, n_folds, len(tried)), np.nan)  # accuracy and log-loss
+    first, answer = first_rows(data)
+    right = np.full((len(tried), len(first)), np.nan)  # whether each answer is satisfied, NaN where that is not known
 
     def run(number: int, train: Comparisons, test: Comparisons, root: Any) -> np.ndarray | None:
         for place, d in enumerate(tried.tolist()):
             start = _generator(root, d)
             fit = fit_best(_as_of_all(base, d, len(train) / len(data)), train, [], base.n_init, start)
             lost = log_loss(fit.embedding_, test, fit.loss_) if has_model else math.nan
-            table[:, number, place] = comparison_accuracy(fit.embedding_, test), lost
+            table[:, number, place] = answer_accuracy(fit.embedding_, test), lost
+            satisfied, placed = satisfied_answers(fit.embedding_, test)
+            right[place, np.unique(answer[tested[number]])] = np.where(placed, satisfied, np.nan)
         return held_out_ratios(train, test, tried.tolist(), _generator(root, 0)) if several else None
 
     try:
@@ -162,25 +173,64 @@ def cross_validate_dimensions(
     except KeyboardInterrupt:
         if np.isnan(table[0]).all():
             raise
-        raise Interrupted(DimensionSelection(tried, *table)) from None
-    evidence = None
+        raise Interrupted(DimensionSelection(tried, table[0], table[1], folds_by=by)) from None
+    evidence, rows = None, np.concatenate(tested)
     if several:
-        rows, ratios = np.concatenate(tested), np.concatenate(results, axis=1)
+        ratios = np.concatenate(results, axis=1)
         evidence = weigh(tried, ratios, units.codes[rows], take(data.weights, rows))
     n_answers = min(train.n_answers for train in trains)
-    return conclude(tried, table, evidence, n_objects=int(data.seen.sum()), n_answers=n_answers)
+    found = conclude(
+        tried, table, evidence, n_objects=int(data.seen.sum()), n_answers=n_answers, chance=chance_level(data)
+    )
+    lost = unplaceable(data, fold) & np.isin(first, rows)
+    n_unplaced = float(data.votes[first][lost].sum())
+    alike = [question_of_rows(data)[first]]
+    if data.people is not None and len(data.people.names) >= FEWEST:
+        alike.append(data.people.codes[first])
+    errors = [sampling_error(satisfied, answer_weights(data), alike) for satisfied in right]
+    return replace(found, folds_by=by, n_unplaced=n_unplaced, sampling_se=np.array(errors))
+
+
+def _evaluable_folds(
+    data: Comparisons, n_folds: int, groups: Any, rng: np.random.Generator
+) -> tuple[str, Coded, np.ndarray]:
+    """What stays in one fold, as a word and by row, and the fold of each row, such that most answers can be placed."""
+    tries: list[tuple[str, Any]] = [("groups", groups)]
+    if groups is None or (isinstance(groups, str) and groups == "questions"):
+        tries = [("question", question_of_rows(data, check_integer(n_folds, "n_folds", 2)))]
+        if groups is None and data.people is not None and len(data.people.names) >= n_folds:
+            tries.append(("participant", "participants"))
+    elif isinstance(groups, str):
+        tries = [("participant", groups)]
+    votes = data.votes[first_rows(data)[0]]
+    for by, asked in tries:
+        units = groups_of(data, asked)
+        fold = fold_of_rows(len(data), n_folds, rng, units)
+        lost = float(votes[unplaceable(data, fold)].sum() / votes.sum())
+        if lost <= MOST_UNPLACED:
+            return by, units, fold
+    raise ValueError(
+        f"comparisons: {lost:.0%} of the held-out answers name an object that occurs in no other answers, so no map "
+        "made without them has a position for it; ask several questions about each object"
+    )
 
 
 def conclude(
-    dims: np.ndarray, table: np.ndarray, evidence: Evidence | None, *, n_objects: int, n_answers: float
+    dims: np.ndarray,
+    table: np.ndarray,
+    evidence: Evidence | None,
+    *,
+    n_objects: int,
+    n_answers: float,
+    chance: float = 0.5,
 ) -> DimensionSelection:
     """Find the dimensions that the answers do not rule out, and why; `table` (2, n_folds, m): accuracy, log-loss."""
     chosen = int(dims[0]) if evidence is None else evidence.chosen
     at = int(np.searchsorted(dims, chosen))
     candidates, reasons = [chosen], []
     accuracy, error = _mean_and_se(table[0])
-    if accuracy[at] - 2.0 * error[at] <= 0.5:
-        reasons.append("the best map predicts held-out answers no better than a coin")
+    if accuracy[at] - 2.0 * error[at] <= chance:
+        reasons.append("the best map predicts held-out answers no better than chance")
     if evidence is None:
         reasons.append("only one dimension was tried")
     else:
@@ -193,7 +243,11 @@ def conclude(
         candidates = [*close, chosen]
         needed = ENOUGH * n_d_log_n(n_objects, chosen + 1)
         if at == len(dims) - 1:
-            reasons.append(f"the largest dimension tried, {chosen}, is the best; try larger ones")
+            flat = flat_from(dict(zip(dims.tolist(), accuracy.tolist())), chosen)
+            larger = "try larger ones"
+            if flat < chosen:
+                larger = f"but from {flat} on more gain less than {counted(round(100 * WORTHWHILE), 'point')}"
+            reasons.append(f"the largest dimension tried, {chosen}, is the best; {larger}")
         elif n_answers < needed:
             candidates.append(int(dims[at + 1]))
             reasons.append(
@@ -204,6 +258,11 @@ def conclude(
             candidates.append(int(dims[at + 1]))
             reasons.append(f"{dims[at + 1]} does not predict clearly worse than {chosen}")
     return DimensionSelection(dims, table[0], table[1], evidence, chosen, tuple(candidates), tuple(reasons))
+
+
+def flat_from(accuracy: Mapping[int, float], chosen: int) -> int:
+    """The dimension from which on the accuracy does not rise to that of the chosen one by a gain worth another map."""
+    return min(d for d, value in accuracy.items() if d <= chosen and accuracy[chosen] - value < WORTHWHILE)
 
 
 def _as_of_all(base: OrdinalEmbedding, d: int, share: float) -> OrdinalEmbedding:

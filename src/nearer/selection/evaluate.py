@@ -7,22 +7,32 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scipy.stats import t
+from scipy.stats import norm, t
 
 from nearer.check import CheckResult, check
 from nearer.data import Comparisons, check_bool
 from nearer.data.messages import counted
 from nearer.estimator import OrdinalEmbedding
-from nearer.metrics import Calibration, calibration, log_loss, wilson_interval
+from nearer.metrics import Calibration, answer_accuracy, calibration, chance_level, log_loss, wilson_interval
+from nearer.metrics.agreement import ceiling_is_rough
 from nearer.metrics.comparison import filled
 from nearer.people import ParticipantTable, participants
+from nearer.people.participants import FEWEST
 from nearer.refits import Interrupted
 from nearer.selection.bootstrap import Bootstrap
 from nearer.selection.bootstrap import bootstrap as resample
 from nearer.selection.dimension import DimensionSelection, cross_validate_dimensions
 from nearer.selection.learning_curve import LearningCurve
 from nearer.selection.learning_curve import learning_curve as measure_learning_curve
-from nearer.selection.thresholds import FEWEST_PEOPLE, FOLDS, LEVEL, ROUGH, default_folds, default_resamples
+from nearer.selection.thresholds import (
+    FOLDS,
+    FOLDS_ALIKE,
+    GAIN_OF_ALL,
+    LEVEL,
+    can_compare_people,
+    default_folds,
+    default_resamples,
+)
 from nearer.warning_types import InputWarning
 
 # Figures in summary.json: of the cross-validation, with the field of `Evaluation` that holds each, and of `check`.
@@ -33,6 +43,8 @@ _CROSS_VALIDATION = {
     "high": "held_out_high",
     "level": "level",
     "fold_accuracy": "fold_accuracy",
+    "folds_by": "folds_by",
+    "n_unplaced": "n_unplaced",
 }
 _CHECKED = (
     "n_questions",
@@ -49,20 +61,24 @@ _CHECKED = (
 class Evaluation:
     """What is known about a map beyond its positions; None for what was not measured.
 
-    Accuracies are fractions of answers satisfied.
+    Accuracies are fractions of answers satisfied; an answer that gave several comparisons is if all of them hold.
     """
 
     training: float | None = None  # accuracy on the answers the map was made from
     held_out: float | None = None  # accuracy on answers it has not seen, by cross-validation or on a test set
-    held_out_low: float | None = None  # interval for held_out, of confidence level
+    held_out_low: float | None = None  # interval for the map's accuracy on new answers, of confidence level
     held_out_high: float | None = None
     level: float = LEVEL
+    chance: float = 0.5  # accuracy of a map made without the answers
     ceiling: float | None = None  # repeated answers that agree with the majority: an upper bound for any map
     ceiling_low: float | None = None  # each answer compared with the others only: a lower bound for the best map
     ceiling_questions: int | None = None  # repeated questions that the ceiling was found from
     random_only: bool = False  # held_out is of answers to random questions alone: others were chosen by earlier answers
     standard_error: float | None = None  # of held_out, a mean over the folds
     fold_accuracy: tuple[float, ...] = ()
+    folds_by: str = "question"  # what stayed in one fold
+    n_unplaced: float = 0.0  # held-out answers about objects of no other answers, which no map can predict
+    declined: str = ""  # why held_out is not known
     check: CheckResult | None = None
     dimensions: DimensionSelection | None = None
     learning_curve: LearningCurve | None = None
@@ -83,16 +99,22 @@ class Evaluation:
 
     @property
     def ceiling_is_rough(self) -> bool:
-        """Whether too few questions were repeated for the ceiling to be relied on."""
-        least, bound = self.ceiling_least, self.ceiling_bound
-        return least is not None and bound is not None and least - bound > ROUGH
+        """Whether the ceiling is too uncertain to be given, see `nearer.metrics.agreement.ceiling_is_rough`."""
+        least, high, n_questions = self.ceiling_least, self.ceiling, self.ceiling_questions
+        if least is None or high is None:
+            return False
+        return high <= 0.5 if n_questions is None else ceiling_is_rough(least, high, n_questions, self.level)
 
     def summary(self) -> dict[str, Any]:
         """All results as plain values, as in summary.json; `figures_of` reads individual figures back."""
-        values: dict[str, Any] = {"training_accuracy": self.training, "cross_validation": None, "check": None}
+        values: dict[str, Any] = {
+            "training_accuracy": self.training, "chance_level": self.chance, "cross_validation": None, "check": None
+        }  # fmt: skip
         if self.fold_accuracy:
             figures = {name: getattr(self, field) for name, field in _CROSS_VALIDATION.items()}
             values["cross_validation"] = {"n_folds": len(self.fold_accuracy)} | figures
+        elif self.declined:
+            values["cross_validation"] = {"declined": self.declined}
         if self.dimensions is not None:
             found = self.dimensions
             values["dimensions"] = found.to_dict() | {"chosen": found.chosen, "verdict": found.verdict}
@@ -102,7 +124,7 @@ class Evaluation:
             values["bootstrap"] = {
                 "n_resamples": len(self.bootstrap.samples),
                 "by": self.bootstrap.by,
-                "accuracy": asdict(self.bootstrap.accuracy()),
+                "accuracy": asdict(self.bootstrap.accuracy()) if self.bootstrap.n_tested > 1 else None,
             }
         if self.people is not None:
             values["people"] = self.people.table()
@@ -113,12 +135,14 @@ class Evaluation:
 
 def figures_of(summary: Mapping[str, Any]) -> dict[str, Any]:
     """The single figures in what `Evaluation.summary` gave, as arguments of `Evaluation`."""
-    figures = {}
+    figures = {"chance": summary["chance_level"]} if "chance_level" in summary else {}
     if summary.get("training_accuracy") is not None:
         figures["training"] = summary["training_accuracy"]
     found = summary.get("cross_validation")
-    if found is not None:
-        figures |= {field: found[name] for name, field in _CROSS_VALIDATION.items()}
+    if found is not None and "declined" in found:
+        figures["declined"] = found["declined"]
+    elif found is not None:
+        figures |= {field: found[name] for name, field in _CROSS_VALIDATION.items() if name in found}
         figures["fold_accuracy"] = tuple(figures["fold_accuracy"])
     checked = summary.get("check")
     return figures if checked is None else figures | _ceiling(checked)
@@ -139,7 +163,7 @@ def evaluate(
     comparisons: Any = None,
     *,
     cv: int | None = None,
-    cv_by: str = "question",
+    cv_by: str | None = None,
     dims: Iterable[int] | None = None,
     learning_curve: bool = False,
     bootstrap: int | None = None,
@@ -156,8 +180,9 @@ def evaluate(
         Answers to evaluate the map on. Default: those it was made from.
     cv : int, optional
         Folds of the cross-validation, 0 for none. Default: 5 where that is informative and quick.
-    cv_by : {"question", "participant"}
-        What stays together in a fold: all answers to a question, or all of a person.
+    cv_by : {"question", "participant"}, optional
+        What stays together in a fold: all answers to a question, or all of a person. Default: the former, unless most
+        held-out answers then name an object that occurs in no other question.
     dims : iterable of int, optional
         Dimensions to try.
     learning_curve : bool
@@ -175,7 +200,7 @@ def evaluate(
     Interrupted
         By ctrl-C; `found` has the results so far.
     """
-    if cv_by not in ("question", "participant"):
+    if cv_by not in (None, "question", "participant"):
         raise ValueError(f"cv_by: got {cv_by!r}, expected 'question' or 'participant'")
     check_bool(learning_curve, "learning_curve")
     check_bool(people, "people", allow_none=True)
@@ -192,13 +217,17 @@ def evaluate(
             return study(*given, **how, random_state=model.random_state, n_jobs=model.n_jobs)
         except ValueError as error:
             warnings.warn(f"{name} left out: {error}", InputWarning, stacklevel=3)
+            reasons[name] = str(error)
             return None
 
-    checked = check(answers, model.n_components_)
-    found: dict[str, Any] = {"training": model.score(answers), "check": checked, **_ceiling(vars(checked))}
+    checked, reasons = check(answers, model.n_components_), dict[str, str]()
+    found: dict[str, Any] = {
+        "training": answer_accuracy(filled(model.embedding_, answers.n_objects), answers),
+        "chance": chance_level(answers), "check": checked, **_ceiling(vars(checked)),
+    }  # fmt: skip
     usual = default_folds(answers)
     folds = usual if cv is None else cv
-    how = {"n_folds": folds or FOLDS, "groups": "participants" if cv_by == "participant" else None}
+    how = {"n_folds": folds or FOLDS, "groups": None if cv_by is None else f"{cv_by}s"}
     tried, own = [] if dims is None else list(dims), model.n_components_
 
     def by_dimension(*given: Any, **how: Any) -> DimensionSelection:
@@ -218,7 +247,10 @@ def evaluate(
             if own not in tried or measured is None:
                 details = f"{folds} folds"
                 measured = attempt("cross-validation", details, cross_validate_dimensions, model, answers, [own], **how)
-            found |= {} if measured is None else _held_out(measured, own)
+            if measured is None:
+                found["declined"] = " ".join(reasons.values())
+            else:
+                found |= _held_out(measured, own, found["training"], answers)
         if learning_curve:
             found["learning_curve"] = attempt("learning curve", "10 repeats", measure_learning_curve, model, answers)
         n_resamples = default_resamples(answers, model.solver, model.reliability) if bootstrap is None else bootstrap
@@ -227,23 +259,33 @@ def evaluate(
             details = f"{n_resamples} resamples by {by}"
             found["bootstrap"] = attempt("bootstrap", details, resample, model, answers, n_resamples=n_resamples, by=by)
         if people is None:
-            people = bool(usual) and answers.people is not None and len(answers.people.names) >= FEWEST_PEOPLE
+            people = can_compare_people(answers)
         if people:
             details = "each against a map of the others"
-            found["people"] = attempt("participants", details, participants, answers, model, n_folds=FOLDS)
+            found["people"] = attempt("participants", details, _people, answers)
     except KeyboardInterrupt as stopped:
         raise Interrupted(Evaluation(**found)) from stopped
     return Evaluation(**found)
 
 
-def _held_out(found: DimensionSelection, n_components: int) -> dict[str, Any]:
-    """The figures of one dimension, with Student's interval for the mean over the folds."""
+def _people(answers: Comparisons, *, random_state: Any, n_jobs: int | None) -> ParticipantTable:
+    """With the defaults of `participants`, whatever the map, so that a person has the same figures everywhere."""
+    return participants(answers, n_jobs=n_jobs)
+
+
+def _held_out(found: DimensionSelection, n_components: int, training: float, answers: Comparisons) -> dict[str, Any]:
+    """The figures of one dimension; the interval is for the map of all answers, by people and questions like these."""
     at = found.dims.tolist().index(n_components)
+    assert found.sampling_se is not None
     folds = tuple(found.fold_accuracy[:, at].tolist())
-    mean, error = float(found.accuracy[at]), float(found.accuracy_se[at])
-    half = float(t.ppf((1 + LEVEL) / 2, len(folds) - 1)) * error
-    bounds = {"held_out_low": max(mean - half, 0.0), "held_out_high": min(mean + half, 1.0)}
-    return {"held_out": mean, "standard_error": error, "fold_accuracy": folds, **bounds}
+    mean, n_people = float(found.accuracy[at]), 0 if answers.people is None else len(answers.people.names)
+    quantile = (1 + LEVEL) / 2
+    errors = norm.ppf(quantile) if n_people < FEWEST else t.ppf(quantile, n_people - 1)
+    half = FOLDS_ALIKE * float(errors * found.sampling_se[at])
+    better = GAIN_OF_ALL * max(training - mean, 0.0)
+    bounds = {"held_out_low": max(mean - half, 0.0), "held_out_high": min(mean + half + better, 1.0)}
+    how = {"folds_by": found.folds_by, "n_unplaced": found.n_unplaced, "standard_error": float(found.accuracy_se[at])}
+    return {"held_out": mean, "fold_accuracy": folds, **bounds, **how}
 
 
 def score_map(model: OrdinalEmbedding, comparisons: Any) -> dict[str, Any]:

@@ -98,7 +98,10 @@ class LearningCurve:
         return replace(found, high=1.0) if self.early and n > self.n_comparisons[-1] else found
 
     def needed_for(self, accuracy: float, level: float = 0.9) -> Interval:
-        """Return the comparisons needed for an accuracy in (0.5, 1); infinite if the curve levels off below."""
+        """Return the comparisons needed for an accuracy in (0.5, 1), roughly; infinite if the curve levels off below.
+
+        Take it as an order of magnitude: in `benchmarks.verdicts` it is often off by more than a factor of two.
+        """
         if not 0.5 < check_fraction(accuracy, "accuracy") < 1:
             raise ValueError(f"accuracy: got {accuracy}, expected a number between 0.5 (guessing) and 1")
         found = interval_of([law.needed_for(accuracy) for law in self.plausible_laws], level, *_BOUNDS)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from nearer.data import Comparisons
+from nearer.people.participants import FEWEST
 
 FOLDS = 5  # of a cross-validation: maps of 80 % of the answers are close to those of all
 FEWEST_ANSWERS = 50  # fewer make a held-out accuracy uncertain by more than 10 points
@@ -13,12 +14,22 @@ MOST_COMPARISONS = 200_000  # beyond, five further fits take longer than a user 
 RESAMPLES = 100  # of a bootstrap by default: they give standard errors to within about 7 %
 # Up to these sizes, measured, 100 resamples take seconds. By size, not by time: the same answers give the same report.
 MOST_RESAMPLED, MOST_OBJECTS_RESAMPLED = 20_000, 500
-FEWEST_PEOPLE = 3  # each is compared with a map of the others, so two or fewer show nothing about any one of them
-ROUGH = 0.1  # a noise ceiling whose lower bound is this far below is from too few repeated questions
 CLEAR = 0.05  # difference in accuracy beyond which training and held-out answers are clearly different
+MOST_UNPLACED = 0.5  # fraction of held-out answers about objects of no other answer: beyond, the rest shows little
 WORTHWHILE = 0.01  # gain in accuracy for which another dimension is preferred
 LEVEL = 0.95  # of the interval for the held-out accuracy
+# Of that interval, chosen on the kinds "chosen on" of `benchmarks.verdicts accuracy`: its half width as a multiple of
+# the sampling error, since the maps of a few folds err together; and the fraction of the gap between training and
+# held-out accuracy by which the map of all answers may be better than those of the folds.
+FOLDS_ALIKE = 1.2
+GAIN_OF_ALL = 0.15
+# Of the accuracy in a bootstrap, chosen there as well: weight of the training accuracy (Efron, 1983), and half width as
+# a multiple of the standard deviation over resamples, which test on about a third of the answers.
+WEIGHT_OF_TRAINING = 0.368
+SPREAD_OF_RESAMPLES = 0.8
 FEWEST_FOR_LAW = 40  # answers to hold a quarter of them out for the answer law: 10 for its two parameters
+# Bootstrap intervals are open beyond: answers hardly tell a distance three times as large from a larger one.
+REACH = math.log(3.0)
 # In `benchmarks.verdicts`, a dimension was seen from about twice n d log n answers on.
 ENOUGH = 2.0
 
@@ -26,6 +37,12 @@ ENOUGH = 2.0
 def n_d_log_n(n_objects: int, d: int) -> float:
     """Order of the number of answers that determine n objects in d dimensions (Jain, Jamieson and Nowak, 2016)."""
     return n_objects * d * math.log2(max(n_objects, 2))
+
+
+def can_compare_people(answers: Comparisons) -> bool:
+    """Whether each person is compared with maps of the others by default: where it is informative and quick."""
+    people = answers.people
+    return people is not None and len(people.names) >= FEWEST and default_folds(answers) > 0
 
 
 def default_folds(answers: Comparisons) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -12,6 +13,7 @@ import numpy as np
 from nearer.data.answers import DETAILS
 from nearer.data.coded import UNKNOWN, Coded, Column, column_of, distinct, names_in
 from nearer.data.constructors import Asked, Parts, assemble
+from nearer.data.flow import Flow
 from nearer.data.messages import FileFormatError, counted, first_of, listed, plain, shown, shown_cell
 from nearer.data.validate import EXACT_BELOW, INDEX_LIMIT, is_number_text, is_whole, not_whole
 from nearer.tables.layout import BLANK, NONE, OPTIONAL, SKIP, Layout
@@ -58,6 +60,8 @@ class Decoded:
     n_rows: int  # of the table
     dropped: Dropped
     notes: list[str]
+    people: frozenset[str] | None = None  # who answered, in rows that are left out later as well
+    flows: tuple[Flow, ...] = ()  # as an own file keeps them
 
     def parts(self, objects: Objects | None = None) -> Parts:
         """The comparisons, of objects or of names."""
@@ -124,7 +128,8 @@ def _decoded(table: Table, plan: Plan, read: Mapping[int, Column], known: Column
     about = {name: found.pop(name) for name in _ABOUT if name in found}
     if form.kind == "votes":
         found["votes"] = np.stack([found.pop(role) for role in form.said], axis=1)
-    return Decoded(Asked(form.asked, known=about, **found), names, rows.n_rows, rows.dropped, rows.notes)
+    asked = Asked(form.asked, known=about, **found)
+    return Decoded(asked, names, rows.n_rows, rows.dropped, rows.notes, rows.people, rows.flows)
 
 
 class _Rows:
@@ -138,6 +143,8 @@ class _Rows:
         self.found: dict[str, Any] = {}  # fields of `Asked` and of `Answers`
         self.dropped: Dropped = {}
         self.notes: list[str] = []
+        self.people: frozenset[str] | None = None
+        self.flows = self._read_flows() if "flow" in self.columns else ()
 
     def __len__(self) -> int:
         return len(self.origin)
@@ -202,6 +209,10 @@ class _Rows:
         gaps = [role for role in form.objects if self._empty(role).any()]
         if gaps and "answer_number" not in self.columns:  # in own files, rows without objects are attention checks
             self.leave_out(self._empty(*form.objects), "no objects")
+        if "participant" in self.columns:
+            who = self.columns["participant"]
+            unknown = [UNKNOWN] if who.empty().any() else []
+            self.people = frozenset([*who.used().to_pylist(), *unknown])
         if form.answer is not None:
             answer = self.columns[form.answer].spelled()
             skipped = {cell: 0 for cell, option in self.layout.answers.items() if option == SKIP}
@@ -287,6 +298,12 @@ class _Rows:
         many = f" ({counted(int(unread.sum()), 'such row')} of {len(unread):,})"
         blanks = Layout(answers={code.strip(): BLANK for code in codes})
         return self.refusal(why + many, role, row, self.plan.declared.updated(blanks))
+
+    def _read_flows(self) -> tuple[Flow, ...]:
+        try:
+            return tuple(Flow.from_dict(json.loads(text)) for text in self.columns["flow"].used().to_pylist())
+        except ValueError as error:
+            raise FileFormatError(f"{self.table.name}: {self.table.title(self.plan.at['flow'])}: {error}") from error
 
     def read_n_chosen(self) -> None:
         """Read how many candidates of each ranking were chosen."""

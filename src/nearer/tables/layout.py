@@ -66,8 +66,9 @@ FORMS = (
 )
 KINDS = (*dict.fromkeys(form.kind for form in FORMS), "rankings")
 CORE = (*dict.fromkeys(role for form in FORMS for role in form.roles), "n_chosen", "ordered")
-# Columns that only files of this package have: which answer a comparison comes from, what was asked, how many said so.
-OWN = ("answer_number", "question_kind", "votes")
+# Columns that only files of this package have: which answer a comparison comes from, what was asked, how many said so;
+# and what was left out, see `Flow`.
+OWN = ("answer_number", "question_kind", "votes", "flow")
 
 
 def is_rank(role: str) -> bool:

@@ -97,10 +97,9 @@
       sentences.push(`The map predicts ${percent(map.accuracy)} (± ${(196 * map.accuracy_se).toFixed(1)}) of ${whole(map.n_held_out)} held-out answers to random questions.`);
     }
     if (map && map.ceiling !== null) {
-      const low = map.ceiling_low === null ? "" : ` (no lower than about ${percent(map.ceiling_low)})`;
-      sentences.push(`Noise ceiling: no map can predict more than about ${percent(map.ceiling)}${low}, given how well people agree on the ${whole(map.n_repeated)} questions answered more than once.`);
+      sentences.push(`The best possible accuracy lies between about ${percent(map.ceiling_low)} and ${percent(map.ceiling)}, by the answers to ${whole(map.n_repeated)} questions answered more than once.`);
     } else if (map) {
-      sentences.push("The noise ceiling is unknown: no question was answered more than once.");
+      sentences.push("The best possible accuracy is unknown: too few questions were answered more than once.");
     }
     if (forecast) {
       const range = `${percent(forecast.low)} to ${percent(forecast.high)}`;
@@ -120,7 +119,7 @@
     ["seconds", "median s", (p) => (p.quality && p.quality.seconds !== null ? p.quality.seconds.toFixed(1) : ""), (p) => (p.quality ? p.quality.seconds : 1e9)],
     ["first", "first option", (p) => percent(p.quality && p.quality.first), (p) => (p.quality ? p.quality.first : 2)],
     ["agreement", "agrees with others", (p) => percent(p.quality && p.quality.agreement), (p) => (p.quality ? p.quality.agreement : 2)],
-    ["guesses", "guesses", (p) => (p.quality && p.quality.guesses !== null ? `${(100 * p.quality.guesses).toFixed(0)} % (${(100 * p.quality.guesses_low).toFixed(0)}–${(100 * p.quality.guesses_high).toFixed(0)})` : ""), (p) => (p.quality ? -p.quality.guesses : 2)],
+    ["guesses", "guesses", (p) => (p.quality && p.quality.inverted ? "inverted" : p.quality && p.quality.guesses !== null ? `${(100 * p.quality.guesses).toFixed(0)} % (${(100 * p.quality.guesses_low).toFixed(0)}–${(100 * p.quality.guesses_high).toFixed(0)})` : ""), (p) => (p.quality ? (p.quality.inverted ? -2 : -p.quality.guesses) : 2)],
     ["seen", "last answer", (p) => new Date(1000 * p.seen).toLocaleString(), (p) => -p.seen],
   ];
   const SHOWN = 500;
@@ -139,7 +138,7 @@
     });
     const line = (person) => element("tr", {}, ...COLUMNS.map(([key, , text]) => {
       const missed = key === "catch" && person.catch_right < person.catch_asked;
-      const guessing = key === "guesses" && person.quality && person.quality.guesses_low > 0.5;
+      const guessing = key === "guesses" && person.quality && (person.quality.inverted || person.quality.guesses_low > 0.5);
       return element("td", missed || guessing ? { class: "bad" } : {}, text(person));
     }));
     $("people").replaceChildren(...order.slice(0, SHOWN).map(line));
