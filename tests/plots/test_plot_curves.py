@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
 from nearer import Comparisons
@@ -110,5 +111,6 @@ def test_alignment_shows_every_model_by_name():
     found = align(answers, {"$net$": rng.normal(size=(12, 3)), "other": rng.normal(size=(12, 3))}, best_map=2)
     ax = plot_alignment(found)
     ax.figure.canvas.draw()
-    shown = dict(zip([tick.get_text() for tick in ax.get_yticklabels()], [bar.get_width() for bar in ax.containers[0]]))
+    (bars,) = (one for one in ax.containers if isinstance(one, BarContainer))
+    shown = dict(zip([tick.get_text() for tick in ax.get_yticklabels()], [bar.get_width() for bar in bars]))
     assert shown == pytest.approx({score.name: score.accuracy for score in found.scores})
