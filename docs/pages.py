@@ -220,9 +220,10 @@ def _command(line: str) -> str:
 
         from nearer.cli.app import cli
         from nearer.cli.output import Say
+        from nearer.kernels import while_compiling
 
         # That code is compiled is said once on a machine, which need not be this one.
-        with mock.patch.object(Say, "compiling"):
+        with mock.patch.object(Say, "compiling"), while_compiling(lambda: None):
             result = CliRunner().invoke(cli, arguments, prog_name="nearer", terminal_width=100)
         expected = _EXIT_CODE.search(line)
         if result.exit_code != (int(expected[1]) if expected else 0):
