@@ -207,7 +207,7 @@ def guesses(quick: bool = False, studies: int | None = None) -> Rows:
     shares = np.array([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])
     rows = []
     kinds = SEEN if quick else (*SEEN, *ASIDE)
-    for kind, varies in (*((kind, 0.0) for kind in kinds), *((kind, 0.4) for kind in CLOSE_CALLS if kind in kinds)):
+    for kind, varies in (*((kind, 0.0) for kind in kinds), *((kind, 0.8) for kind in CLOSE_CALLS if kind in kinds)):
         for n_answers in (50, 200):
             held, errors = [[] for _ in shares], [[] for _ in shares]
             for seed in range(studies or (2 if quick else 10)):

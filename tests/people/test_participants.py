@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from simulated_people import answers_of
 
 from nearer import Comparisons
-from nearer.lapse_rates import SHARES
+from nearer.data.coded import Coded
+from nearer.lapse_rates import SHARES, log_likelihoods
 from nearer.metrics.answer_law import logistic_slopes
 from nearer.people import ExclusionRules, exclude, participants
-from nearer.people.participants import _share_of_guesses
+from nearer.people.participants import _CERTAINTY, _over_certainty, _share_of_guesses
 
 DOES = ["random", "left", "inverted", "tired"] + ["careful"] * 26
 
@@ -117,6 +119,23 @@ def test_the_interval_holds_what_is_likely():
     middle, low, high = _share_of_guesses(logs)
     assert middle[0] == 0.5
     assert low[0] <= 0.5 - (1.92 / 100) ** 0.5 < 0.5 + (1.92 / 100) ** 0.5 <= high[0]
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.7])
+def test_who_is_less_certain_than_others_does_not_guess(spread):
+    """Nobody guesses; the truth is in the intervals whether or not people are equally certain."""
+    rng = np.random.default_rng(5)
+    person = Coded(np.repeat(np.arange(40), 300).astype(np.int32), np.arange(40))
+    odds = 2.0 * rng.normal(size=len(person))
+    right = rng.random(len(odds)) < expit(np.exp(spread * rng.normal(size=40))[person.codes] * odds)
+    signed = np.where(right, odds, -odds)
+    logs = np.array([log_likelihoods(expit(times * signed), person) for times in _CERTAINTY])
+    alike = logs[len(_CERTAINTY) // 2]
+    held = [np.mean(_share_of_guesses(one)[1] == 0.0) for one in (alike, _over_certainty(logs))]
+    assert held[1] > 0.9
+    assert (held[0] > 0.85) == (spread == 0.0)
+    if not spread:
+        np.testing.assert_allclose(_over_certainty(logs), alike, atol=1e-9)
 
 
 def test_without_participants_it_says_so(study):

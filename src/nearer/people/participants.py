@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 from scipy.stats import norm
 from sklearn.base import clone
 
@@ -18,7 +19,7 @@ from nearer.data.splits import answer_of_rows, first_rows, fold_of_rows, respons
 from nearer.data.validate import is_whole
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
-from nearer.lapse_rates import SHARES, log_likelihoods, weigh_answers
+from nearer.lapse_rates import SHARES, log_likelihoods, population, weigh_answers
 from nearer.metrics import comparison_distances, fit_answer_law, log_ratio
 from nearer.metrics.agreement import MIN_SHARED, SIGNIFICANCE
 from nearer.metrics.answer_law import logistic_slopes
@@ -27,6 +28,10 @@ from nearer.refits import quiet_map, template
 
 _DROP = 1.92  # half of chi-square(1) at 95 %: how far the log-likelihood may fall within the interval
 _ROUNDS = 10  # EM steps at most, of the answer law of careful people
+# Factors by which the log odds of a person's careful answers may differ from those of most, and standard deviations of
+# their logarithm that are compared; the smallest is none on this grid.
+_CERTAINTY = np.exp(np.linspace(-1.5, 1.5, 11))
+_CERTAINTY_SPREADS = (0.01, 0.25, 0.5, 0.75, 1.0)
 SIGNIFICANT = 0.05  # p-values below it are called significant, for people as for differences between them
 FEWEST = 3  # people: each is compared with a map of the others, so two or fewer show nothing about any one of them
 # People who stand out; `benchmarks.people` has the error rates. Inverted: opposite to the map significantly more often
@@ -282,11 +287,29 @@ def _law_of_careful(leans: np.ndarray, people: Coded, share: np.ndarray) -> tupl
     for _ in range(_ROUNDS):
         before, slopes = slopes, logistic_slopes(leans, careful, slopes)
         combined = leans @ slopes
-        chance = fit_answer_law(combined, careful).probability(combined)
+        law = fit_answer_law(combined, careful)
+        chance = law.probability(combined)
         if np.abs(slopes - before).max() < 1e-3 * np.abs(slopes).max():
             break
         careful, _ = weigh_answers(chance, people, own)
-    return chance, log_likelihoods(chance, people, own)
+    of_each = [log_likelihoods(law.probability(times * combined), people, own) for times in _CERTAINTY]
+    return chance, _over_certainty(np.array(of_each))
+
+
+def _over_certainty(logs: np.ndarray) -> np.ndarray:
+    """Log-likelihoods of lapse rates (n_people, k), from those by certainty (m, n_people, k), which is averaged over.
+
+    How much people differ in certainty is the amount under which all answers are likeliest.
+    """
+    highest, found = -np.inf, logs[0]
+    for spread in _CERTAINTY_SPREADS:
+        prior = norm.pdf(np.log(_CERTAINTY), scale=spread)
+        averaged = logsumexp(logs, axis=0, b=(prior / prior.sum())[:, None, None])
+        rates, _ = population(averaged)
+        likelihood = float(logsumexp(averaged, axis=1, b=rates).sum())
+        if likelihood > highest:
+            highest, found = likelihood, averaged
+    return found
 
 
 def _share_of_guesses(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
