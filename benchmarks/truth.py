@@ -161,6 +161,16 @@ def _beaten(truth: Truth, chosen: str) -> Checks:
     return [("", f"{d} dimensions get {own:.1f} ± {error:.1f} %, but {', '.join(clear)}")] if clear else []
 
 
+def _better(truth: Truth, d: str, accuracy: str) -> Checks:
+    """The dimension of the highest accuracy."""
+    best = max(truth.tried, key=lambda one: truth.tried[one][0][0])
+    return [(d, best), (accuracy, truth.tried[best][0])]
+
+
+def _as_chosen(truth: Truth, chosen: str) -> Checks:
+    return [(chosen, truth.summary["dimensions"]["chosen"])]
+
+
 def _as_good_as_allowed(truth: Truth) -> Checks:
     width = truth.figure["ceiling"] - truth.figure["ceiling_low"]
     wide = [("", f"the ceiling is known to {width:.0f} points only")] if width > 5 else []
@@ -306,10 +316,11 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"the largest dimension tried, <largest>, is the best(?:; try larger ones)?", None),
     (r"(?:it is the largest that was tried, )?but from (\d+) on more gain less than 1 point\.?", _flat),
     (r"accuracy by dimension: (.*)", _tried),
-    (r"of ([\d, ]+) dimensions, (this|\d+) is the smallest number that no larger one beats in the prediction of "
-     r"held-out answers\.?", _tried),
+    (r"of ([\d, ]+) dimensions, (?:this|\d+) is the smallest number that no larger one beats in the likelihood of "
+     r"held-out answers, by maps of the softplus loss made for this comparison\.?", _tried),
+    (r"maps of (\d+) dimensions? satisfy more held-out answers \(([\d.]+) %\)", _better),
     (r"a map of <dimensions> is shown for \[give your reason\]\.|this map has <dimensions>\.", None),
-    (r"the ring marks (\d+) dimensions?, the fewest that no larger number beats", _beaten),
+    (r"the ring marks (\d+) dimensions?, the fewest that no larger number beats in likelihood", _as_chosen),
     # fit, and the report of it
     (r"fitting: loss tste, dimensions <dimensions>, starts <starts>, seed <seed>", None),
     (r"<training> % of the answers satisfied \(guessing: <chance> %\)", None),

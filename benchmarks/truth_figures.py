@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import t as student
 
 import nearer
 
 # Points by which accuracies of other folds may differ: over all answers (or 4 standard errors), and of one person.
 PLAUSIBLE, PERSON = 1.5, 15.0
-N_FOLDS, STUDENT = 5, 2.776445  # two-sided 95 %, with 4 degrees of freedom
+N_FOLDS = 5
 
 
 class Answer(NamedTuple):
@@ -253,25 +254,56 @@ class Truth:
             missing = ((0, len(self.names) - len(model.embedding_)), (0, 0))
             yield fold == number, np.pad(model.embedding_, missing, constant_values=np.nan)
 
+    def _interval(self, mean: float, error: float) -> tuple[float, float]:
+        """The interval by its definition in docs/conclusions.md, from a standard error."""
+        n_people = len({answer.person for answer in self.answers})
+        half = 1.2 * error * (student.ppf(0.975, n_people - 1) if n_people > 2 else 1.959964)
+        return max(mean - half, 0.0), min(mean + half + 0.15 * max(self.figure["training"] - mean, 0.0), 100.0)
+
+    def _error(self, right: np.ndarray) -> float:
+        """Standard error in percent, for other questions and other people: answers of either go together."""
+        known = np.flatnonzero(~np.isnan(right))
+        votes = self.votes[known] / self.votes[known].sum()
+        away = votes * (right[known] - votes @ right[known])
+
+        def variance(unit: Callable[[Any], Any]) -> float:
+            sums: dict[Any, float] = defaultdict(float)
+            for number, value in zip(known, away):
+                sums[unit(self.answers[number])] += value
+            return sum(one**2 for one in sums.values()) * len(sums) / max(len(sums) - 1, 1)
+
+        question = variance(lambda answer: answer.question)
+        if len({answer.person for answer in self.answers}) < 3:
+            return 100 * math.sqrt(question)
+        person, both = variance(lambda answer: answer.person), variance(lambda answer: (answer.question, answer.person))
+        return 100 * math.sqrt(max(question, person, question + person - both))
+
     def _hold_out(self) -> None:
         """Held-out accuracy: as disclosed, and of folds made here, of answers of which all comparisons hold."""
-        fold = 100 * np.array(self.summary["cross_validation"]["fold_accuracy"])
-        mean, half = fold.mean(), STUDENT * fold.std(ddof=1) / math.sqrt(len(fold))
-        self.figure |= {"held_out_low": mean - half, "held_out_high": mean + half, "held_out_comparisons": mean}
+        told = self.summary["cross_validation"]
+        fold = 100 * np.array(told["fold_accuracy"])
+        mean, error = fold.mean(), fold.std(ddof=1) / math.sqrt(len(fold))
+        self.figure["held_out_comparisons"] = mean
         self.tried: dict[int, tuple[list[Any], float]] = {}  # dimension -> accuracy and standard error
-        one = {"n_components": [self.d], "accuracy": [mean / 100], "standard_error": [half / STUDENT / 100]}
+        one = {"n_components": [self.d], "accuracy": [mean / 100], "standard_error": [error / 100]}
         table = self.summary.get("dimensions", one)
         self.figure["largest"] = max(table["n_components"])
         for d, accuracy, error in zip(table["n_components"], table["accuracy"], table["standard_error"]):
             right = placed = 0.0
+            each = np.full(len(self.answers), np.nan)
             for held, points in self._maps([answer.question for answer in self.answers], d):
                 holds = self.satisfied(points)[held]
+                each[held] = np.where(np.isnan(holds), np.nan, holds == 1)
                 right, placed = right + self.votes[held] @ (holds == 1), placed + self.votes[held] @ ~np.isnan(holds)
             mine, apart = 100 * right / placed, max(PLAUSIBLE, 400 * error)
             mine = (mine - apart, mine + apart)
             self.tried[d] = ([100 * accuracy, mine], 100 * error)
             if d == self.d:
                 self.figure |= {"held_out": [mean, mine], "unplaced": self.votes.sum() - placed}
+                ends = zip(self._interval(mean, 100 * told["standard_error"]), self._interval(mean, self._error(each)))
+                for name, (disclosed, own) in zip(("held_out_low", "held_out_high"), ends):
+                    apart = max(PLAUSIBLE, 0.3 * abs(own - mean))
+                    self.figure[name] = [disclosed, (own - apart, own + apart)]
         self.figure["gap"] = self.figure["training"] - mean
         self.figure["room_above"] = self.figure.get("ceiling", 0) - mean
         self.figure["room"] = self.figure.get("ceiling_low", 0) - mean

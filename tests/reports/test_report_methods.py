@@ -32,7 +32,7 @@ def test_paragraph():
     ceiling = {"ceiling": 0.9, "ceiling_low": 0.8, "ceiling_questions": 700}
     given = {"check": check(ANSWERS), "chance": 1 / 3, "n_unplaced": 2.0}
     found = Evaluation(**figures, **ceiling, **given, fold_accuracy=(0.85,) * 5)
-    dimensions = {"n_components": [1, 2, 3], "chosen": 2}
+    dimensions = {"n_components": [1, 2, 3], "chosen": 2, "accuracy": [0.7, 0.8, 0.85]}
     summary = {"dimensions": dimensions, "bootstrap": {"n_resamples": 1000, "by": "participant"}}
     assert methods_paragraph(a_map(comparisons_=ANSWERS), found, summary) == (
         "12 trials were collected from 4 participants; the question was which of three objects is the odd one out. 2 "
@@ -41,7 +41,8 @@ def test_paragraph():
         "question about 21 objects, by 3 participants, which give 16 comparisons. The objects were placed in 2 "
         "dimensions by t-distributed stochastic triplet embedding (van der Maaten & Weinberger, 2012), computed with "
         f"nearer {__version__} (1 random start, seed 0). Of 1, 2, 3 dimensions, this is the smallest number that no "
-        "larger one beats in the prediction of held-out answers. The map satisfies 90.0 % of the answers and 85.0 % of "
+        "larger one beats in the likelihood of held-out answers, by maps of the softplus loss made for this comparison. "
+        "Maps of 3 dimensions satisfy more held-out answers (85.0 %). The map satisfies 90.0 % of the answers and 85.0 % of "
         "held-out answers (5-fold cross-validation, 95 % interval 84.0 to 86.0 %), in which all answers to a question "
         "were held out together (chance level 33.3 %). An answer is satisfied if all of its comparisons are. Of the "
         "held-out answers, 2 were left out: they name an object that no other answer names. By the agreement of "

@@ -16,6 +16,7 @@ from nearer.reports.sentences import (
     percent,
     unplaced_answers,
 )
+from nearer.selection.thresholds import WORTHWHILE
 
 if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding
@@ -61,10 +62,16 @@ def _placement(model: OrdinalEmbedding) -> str:
 def _dimensions(shown: int, table: Mapping[str, Any]) -> str:
     is_shown = table["chosen"] == shown
     why = "" if is_shown else f"; a map of {shown} is shown for [give your reason]"
-    return (
+    text = (
         f"Of {', '.join(map(str, table['n_components']))} dimensions, {'this' if is_shown else table['chosen']} is the "
-        f"smallest number that no larger one beats in the prediction of held-out answers{why}."
+        "smallest number that no larger one beats in the likelihood of held-out answers, by maps of the softplus loss "
+        f"made for this comparison{why}."
     )
+    accuracy = dict(zip(table["n_components"], table.get("accuracy", ())))
+    best = max(accuracy, key=lambda d: accuracy[d], default=shown)
+    if best > table["chosen"] and accuracy[best] - accuracy[table["chosen"]] >= WORTHWHILE:
+        text += f" Maps of {counted(best, 'dimension')} satisfy more held-out answers ({percent(accuracy[best])})."
+    return text
 
 
 _HELD_OUT = {

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
-from sklearn.metrics import silhouette_score
 
 from nearer.data import as_generator
 from nearer.selection.bootstrap import Bootstrap
@@ -50,6 +49,8 @@ def find_clusters(resampled: Bootstrap, random_state: Any = 0) -> Clusters | Non
     random_state : int or Generator, default 0
         Draws the two thirds.
     """
+    from sklearn.metrics import silhouette_score  # takes long to import
+
     placed = np.isfinite(resampled.embedding).all(axis=1)
     X = resampled.embedding[placed]
     if not _FEWEST <= len(X) <= _MOST or X.shape[1] == 1:

@@ -74,7 +74,7 @@ class Evaluation:
     ceiling_low: float | None = None  # each answer compared with the others only: a lower bound for the best map
     ceiling_questions: int | None = None  # repeated questions that the ceiling was found from
     random_only: bool = False  # held_out is of answers to random questions alone: others were chosen by earlier answers
-    standard_error: float | None = None  # of held_out, a mean over the folds
+    standard_error: float | None = None  # of held_out, for other questions and, where known, other participants
     fold_accuracy: tuple[float, ...] = ()
     folds_by: str = "question"  # what stayed in one fold
     n_unplaced: float = 0.0  # held-out answers about objects of no other answers, which no map can predict
@@ -281,10 +281,11 @@ def _held_out(found: DimensionSelection, n_components: int, training: float, ans
     mean, n_people = float(found.accuracy[at]), 0 if answers.people is None else len(answers.people.names)
     quantile = (1 + LEVEL) / 2
     errors = norm.ppf(quantile) if n_people < FEWEST else t.ppf(quantile, n_people - 1)
-    half = FOLDS_ALIKE * float(errors * found.sampling_se[at])
+    error = float(found.sampling_se[at])
+    half = FOLDS_ALIKE * float(errors) * error
     better = GAIN_OF_ALL * max(training - mean, 0.0)
     bounds = {"held_out_low": max(mean - half, 0.0), "held_out_high": min(mean + half + better, 1.0)}
-    how = {"folds_by": found.folds_by, "n_unplaced": found.n_unplaced, "standard_error": float(found.accuracy_se[at])}
+    how = {"folds_by": found.folds_by, "n_unplaced": found.n_unplaced, "standard_error": error}
     return {"held_out": mean, "fold_accuracy": folds, **bounds, **how}
 
 
