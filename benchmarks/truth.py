@@ -304,7 +304,7 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"a training set of (\S+) answers about (\S+) objects is too small to see more than (\d+) dimensions? "
      r"\(about (\S+) needed\)", _needed),
     (r"the largest dimension tried, <largest>, is the best(?:; try larger ones)?", None),
-    (r"(?:it is the largest that was tried, )?but from (\d+) on more gain less than 1 point\.?", _flat),
+    (r"(?:it is the largest that was tried, )?but going beyond (\d+) gains less than 1 point\.?", _flat),
     (r"accuracy by dimension: (.*)", _tried),
     (r"of ([\d, ]+) dimensions, (this|\d+) is the smallest number that no larger one beats in the prediction of "
      r"held-out answers\.?", _tried),

@@ -174,7 +174,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         solver = self._checked_solver()
         check_bool(resume, "resume")
         if resume and checkpoint is None:
-            raise ValueError("resume: got True without checkpoint, expected the file to go on from in checkpoint")
+            raise ValueError("resume: got True without checkpoint, expected the file to resume from as checkpoint")
         saved = None if checkpoint is None else Checkpoint(checkpoint, resume)
         given_start = not isinstance(self.init, str)
         if given_start or (self.warm_start and hasattr(self, "embedding_")):
@@ -186,7 +186,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         spent = TimeSpent()
         d = self._dimension(held, saved)
         n_init = 1 if given_start else int(self.n_init)
-        # As many starts as are asked for, once the objective has found that they fit into memory.
+        # Starts are made after the objective has checked that they fit into memory.
         starts = itertools.repeat(self._starting_point)
         found = self._solve(source, d, n_init, solver, starts, saved, spent)
         self.n_comparisons_at_start_ = int(found.n_comparisons)
@@ -243,7 +243,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         Parameters
         ----------
         path : path-like
-            By custom ends in ``.nearer``.
+            Usually ends in ``.nearer``.
         force : bool, default False
             Replace an existing file.
         feature_map : FeatureMap, optional
@@ -383,7 +383,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         elif self.n_components != "auto":
             raise ValueError(f"n_components: got {self.n_components!r}, expected a number >= 1 or 'auto'")
         elif not isinstance(self.init, str):
-            raise ValueError("n_components: got 'auto' and a starting point in init, which has a dimension already")
+            raise ValueError("n_components: got 'auto' and a starting point in init, which fixes the dimension")
         check_integer(self.n_init, "n_init", 1)
         if isinstance(self.init, str) and self.init != "random":
             raise ValueError(f"init: got {self.init!r}, expected 'random' or an array (n_objects, n_components)")
@@ -551,9 +551,9 @@ def set_result(estimator: OrdinalEmbedding, result: Result, n_columns: int) -> N
 
 
 def _joined(earlier: Comparisons, further: Comparisons) -> Comparisons:
-    """All comparisons over the objects of the further ones, equal rows merged; quadruplets if either has them.
+    """Earlier and further comparisons together, equal rows merged; quadruplets if either has them.
 
-    The first objects of the further ones are those of the earlier ones, in the same order.
+    The objects are those of the further ones, which begin with the earlier ones in the same order.
     """
     kinds = {earlier.kind, further.kind}
     n_objects = max(earlier.n_objects, further.n_objects)

@@ -33,7 +33,7 @@ class Loss:
     name: ClassVar[str] = ""  # as accepted by `get_loss`; of a built-in loss as in `nearer.registry`
     kind: ClassVar[int] = -1  # code in `nearer.kernels`
     convex_in_gram: ClassVar[bool] = False  # convex as a function of the Gram matrix
-    has_model: ClassVar[bool] = False  # minus the log of a probability: `probability` exists
+    has_model: ClassVar[bool] = False  # minus the log of a probability, so `probability` exists
     heavy_tailed: ClassVar[bool] = False
     tolerance: ClassVar[float] = 1.0  # factor on that of the default solver; below 1 if small gains still matter
 

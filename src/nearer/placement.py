@@ -184,9 +184,9 @@ def extended(
 
 
 def _groups(rows: Comparisons, objects: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The group of each new object (those joined by comparisons), that of each comparison, and groups tied to the map.
+    """Groups of new objects joined by comparisons: that of each object, that of each comparison, those tied to the map.
 
-    A group is tied if some distance between one of its objects and a known one is compared with anything.
+    A group is tied if some comparison has a distance from one of its objects to a known one.
     """
     number = np.full(n, -1)
     number[objects] = np.arange(len(objects))

@@ -29,7 +29,7 @@ def check_command(say: Say, file: str, n_components: int | None, exit_code: bool
     result = inputs.read_answers(say, file, reading)
     found = check(result.comparisons, n_components)
     unused = None
-    if Path(file).is_file() and not file.lower().endswith(".zip"):  # what can be read again
+    if Path(file).is_file() and not file.lower().endswith(".zip"):  # can be read again
         table, layouts, _ = inputs.open_answers(file, reading)
         unused = unused_values(table, layouts[0]) if len(layouts) == 1 else None
     doubts = suspicions(result.comparisons, unused)

@@ -12,7 +12,7 @@ import numpy as np
 from nearer.data.messages import first_of, shown
 
 INDEX_LIMIT = 2**31  # indices are stored as int32
-EXACT_BELOW = 2**53  # from here on, whole numbers share one float
+EXACT_BELOW = 2**53  # from here on, several whole numbers share a float
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"  # a number as text
 
 
@@ -40,7 +40,7 @@ def is_whole(text: str) -> bool:
 
 
 def not_whole(numbers: np.ndarray) -> np.ndarray:
-    """Which numbers are not whole, or too large for a float to tell them apart from others; NaN is not whole."""
+    """Which numbers are not whole, or too large to be distinct as floats; NaN is not whole."""
     return ~((np.trunc(numbers) == numbers) & (np.abs(numbers) < EXACT_BELOW))
 
 
@@ -204,10 +204,10 @@ def in_order_of(X: Any, names: Sequence[str] | None, what: str) -> Any:
 
 
 def named_rows(X: Any, labels: Any) -> Any:
-    """Labels of objects that the rows of a pandas table name; those given if it does not."""
+    """Labels of objects from the index of a pandas table; those given if it names none."""
     names = row_names(X)
     if names is None or all(name.isdecimal() for name in names):
         return labels
     if labels is not None and list(map(str, labels)) != names:
-        raise ValueError("labels: got others than the index of the table, or in another order; give one of the two")
+        raise ValueError("labels: got other labels than the index of the table, or another order; give one of the two")
     return names

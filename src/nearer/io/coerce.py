@@ -1,4 +1,4 @@
-"""`as_comparisons`: whatever a function or estimator is given, as `Comparisons`."""
+"""`as_comparisons`: the data that a function or estimator is given, as `Comparisons`."""
 
 from __future__ import annotations
 

@@ -46,14 +46,14 @@ def _parsed(path: str, text: str, line: int | None = None) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of its pairs, where each key must occur once; JSON itself would take the last."""
+    """Make an object of its pairs, where each key must occur once; `json` would keep the last."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError(f"got an object with the keys {listed(key for key, _ in pairs)}, expected each once")
     return found
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_once)  # making one for each line takes most of the time
+_DECODER = json.JSONDecoder(object_pairs_hook=_once)  # made once: slow
 
 
 def _from_rows(table: MemoryTable, rows: list[Any]) -> MemoryTable:

@@ -18,7 +18,7 @@ from nearer.tables.table import Table
 
 _LABEL = ("label", "name", "object", "item", "id")  # the first one is preferred
 _GROUP = ("group", "class", "category")
-NUMBERS, WORDS, LIST = "label, x1, x2", "label, group", "label"  # what a table holds: the names of its columns
+NUMBERS, WORDS, LIST = "label, x1, x2", "label, group", "label"  # content of a table -> the names of its columns
 
 
 @dataclass(frozen=True)

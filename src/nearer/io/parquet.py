@@ -170,7 +170,7 @@ def parquet_files(path: str | Path) -> tuple[list[str], list[str]]:
 
 
 def parquet_among(folder: str, files: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Sort the files below a folder that are not hidden into those to read, by their endings, and those left out."""
+    """Divide the files below a folder, except hidden ones, by their endings: those to read, and those left out."""
     inside = {file: Path(os.path.relpath(file, folder)) for file in sorted(files)}
     for part in itertools.chain.from_iterable(name.parents for name in inside.values()):
         if part.name in _LOGS or "=" in part.name:

@@ -30,7 +30,7 @@ DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 WHITESPACE = "whitespace"  # runs of blanks
 _CALLED = {name: mark for mark, name in DELIMITERS.items()} | {"pipe": "|", "\\t": "\t", "space": " "}
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
-_BOMS = {  # that of UTF-32 starts as that of UTF-16 does
+_BOMS = {  # the mark of UTF-32 starts with that of UTF-16
     codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
 }  # fmt: skip
@@ -112,7 +112,7 @@ def _squeezed(text: str) -> str:
 
 
 def decode_head(path: str, head: bytes, whole: bool, encoding: str | None) -> tuple[str, str]:
-    """Decode the first bytes of a file, without a last line that may be cut unless this is all; and its encoding."""
+    """Decode the first bytes of a file, up to the last complete line unless `whole`; also gives the encoding."""
     if encoding is None:
         encoding = next((name for bom, name in _BOMS.items() if head.startswith(bom)), "utf-8")
         if encoding not in ("utf-16", "utf-32") and b"\0" in head:
@@ -250,7 +250,7 @@ def _may_hold(texts: Any, letter: str) -> bool:
 
 @dataclass
 class TextTable(Table):
-    """A delimited text file, as a first look found it."""
+    """A delimited text file, with what its first bytes show."""
 
     encoding: str = "utf-8"
     delimiter: str = ","  # one character, or "whitespace"

@@ -160,7 +160,7 @@ class WorstComparisons:
     weights: np.ndarray  # (m,), 1 without weights; the sum where equal rows are merged
     participants: np.ndarray | None  # (m,), None where equal rows are merged
     n_violated: float  # votes, or else rows; ties included
-    n_comparisons: float  # the same of all whose objects have a position
+    n_comparisons: float  # all comparisons whose objects have a position
     n_unplaced: float = 0.0  # left out because an object has no position
     share: float | None = None  # violated fraction by weight, where weights are not votes
 
@@ -296,7 +296,7 @@ def filled(embedding: np.ndarray, n_objects: int) -> np.ndarray:
 
 
 def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons:
-    """The same comparisons with objects numbered as on a map with these labels (n,); further objects follow.
+    """Renumber the objects as on a map with these labels (n,); further objects follow.
 
     Objects without labels are called by their labels if `named`, as in a table, else by rows of the map.
     """
@@ -317,11 +317,11 @@ def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons
 
 
 def _by_number(comparisons: Comparisons) -> Comparisons:
-    """The same without labels, for a map without any: labels that are numbers are its rows."""
+    """Comparisons without labels, for a map without any: labels must be numbers of rows."""
     labels = [] if comparisons.labels is None else comparisons.labels.tolist()
     if not all(map(is_whole, labels)):
         raise ValueError("comparisons: got labels, but the map has none; give numbers, the rows of embedding_")
     n_objects = max(map(int, labels)) + 1
     what = f"comparisons: object number {n_objects - 1:,}"
-    check_memory(100.0 * n_objects, what, "are the numbers those of the map?")
+    check_memory(100.0 * n_objects, what, "are the numbers rows of the map?")
     return comparisons.relabelled(np.arange(n_objects).astype(str)).replaced(labels=None)

@@ -42,7 +42,7 @@ class Objective:
     """
 
     n_columns: int  # 3 for triplets, 4 for quadruplets
-    pays_in_one_call: bool = False  # whether `descend` pays
+    pays_in_one_call: bool = False  # whether `descend` is worthwhile
 
     def __init__(self, loss: str | Loss, n_components: int, n_objects: int, n_comparisons: int):
         self.n_components = int(n_components)

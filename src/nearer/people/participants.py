@@ -26,14 +26,14 @@ from nearer.notebook import data_frame, html_table
 from nearer.refits import quiet_map, template
 
 _DROP = 1.92  # half of chi-square(1) at 95 %: how far the log-likelihood may fall within the interval
-_ROUNDS = 10  # EM steps at most, of the answer law of careful people
+_ROUNDS = 10  # maximum number of EM steps for the answer law of careful people
 SIGNIFICANT = 0.05  # p-values below it are called significant, for people as for differences between them
 FEWEST = 3  # people: each is compared with a map of the others, so two or fewer show nothing about any one of them
 # People who stand out; `benchmarks.people` has the error rates. Inverted: opposite to the map significantly more often
-# than guesses, at the level `SIGNIFICANCE` divided by the number of people, and by this fraction of answers.
+# than guesses, at the level `SIGNIFICANCE` divided by the number of people, by at least this fraction of answers.
 _MORE_OPPOSITE = 0.2
-# Fast: a median time below this fraction of that of most people, and as many (scaled median absolute) deviations below
-# it on a logarithmic scale; found among at least as many people.
+# Fast: a median time below this fraction of the typical one, and this many (scaled median absolute) deviations below it
+# on a logarithmic scale; judged only with at least this many people.
 _FASTER, _DEVIATIONS, _FEWEST_TIMES = 0.5, 4.0, 10
 
 
@@ -197,7 +197,7 @@ def _compared(
     n_known = of_each(weights=known)
 
     def of_answers(satisfied: np.ndarray) -> np.ndarray:
-        """The fraction of each person's answers of which all rows are satisfied, a tie counting one half."""
+        """The fraction of each person's answers with all rows satisfied; a tie counts one half."""
         least = np.ones(len(first))
         np.minimum.at(least, answer, satisfied)
         return _ratio(of_each(weights=least * known), n_known)

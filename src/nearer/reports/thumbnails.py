@@ -49,7 +49,7 @@ def load_thumbnails(folder: str | os.PathLike, labels: Sequence[object]) -> tupl
             try:
                 uris[number] = _data_uri(fitting)
                 size += len(uris[number])
-            except Exception as error:  # readers raise many kinds for a damaged file
+            except Exception as error:  # readers raise many types of errors for a damaged file
                 unreadable.append(f"{fitting.name}: {str(error)[:80] or type(error).__name__}")
     notes = picture_sentences(len(uris), len(labels), missing, unreadable, over)
     if missing:

@@ -27,7 +27,7 @@ from nearer.refits import Interrupted, at_random, fit_best, quiet_map, template
 from nearer.selection.thresholds import ENOUGH, MOST_UNPLACED, WORTHWHILE, n_d_log_n
 from nearer.solvers import Auto, get_solver
 
-# Standard errors by which the chosen dimension beats a smaller, and a larger one, that is ruled out;
+# Standard errors by which the chosen dimension must beat a smaller one, and a larger one, to rule it out;
 # `benchmarks.verdicts` measures how often the verdict holds.
 _RULED_OUT_BELOW = 2.0
 _RULED_OUT_ABOVE = 3.5
@@ -194,7 +194,7 @@ def cross_validate_dimensions(
 def _evaluable_folds(
     data: Comparisons, n_folds: int, groups: Any, rng: np.random.Generator
 ) -> tuple[str, Coded, np.ndarray]:
-    """What stays in one fold, as a word and by row, and the fold of each row, such that most answers can be placed."""
+    """What stays in one fold, as a word and by row, and the fold of each row, so that most answers can be evaluated."""
     tries: list[tuple[str, Any]] = [("groups", groups)]
     if groups is None or (isinstance(groups, str) and groups == "questions"):
         tries = [("question", question_of_rows(data, check_integer(n_folds, "n_folds", 2)))]
@@ -246,7 +246,7 @@ def conclude(
             flat = flat_from(dict(zip(dims.tolist(), accuracy.tolist())), chosen)
             larger = "try larger ones"
             if flat < chosen:
-                larger = f"but from {flat} on more gain less than {counted(round(100 * WORTHWHILE), 'point')}"
+                larger = f"but going beyond {flat} gains less than {counted(round(100 * WORTHWHILE), 'point')}"
             reasons.append(f"the largest dimension tried, {chosen}, is the best; {larger}")
         elif n_answers < needed:
             candidates.append(int(dims[at + 1]))
@@ -261,7 +261,7 @@ def conclude(
 
 
 def flat_from(accuracy: Mapping[int, float], chosen: int) -> int:
-    """The dimension from which on the accuracy does not rise to that of the chosen one by a gain worth another map."""
+    """The smallest dimension whose accuracy is not clearly (by `WORTHWHILE`) below that of the chosen one."""
     return min(d for d, value in accuracy.items() if d <= chosen and accuracy[chosen] - value < WORTHWHILE)
 
 
@@ -280,7 +280,7 @@ def _generator(root: Any, key: int) -> np.random.Generator:
 
 
 def _mean_and_se(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean over the finished folds (first axis) and its standard error; NaN without folds enough."""
+    """Mean over the finished folds (first axis) and its standard error; NaN for too few folds."""
     n = np.isfinite(table).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nansum(table, axis=0) / n

@@ -27,8 +27,8 @@ GAIN_OF_ALL = 0.15
 # a multiple of the standard deviation over resamples, which test on about a third of the answers.
 WEIGHT_OF_TRAINING = 0.368
 SPREAD_OF_RESAMPLES = 0.8
-FEWEST_FOR_LAW = 40  # answers to hold a quarter of them out for the answer law: 10 for its two parameters
-# Bootstrap intervals are open beyond: answers hardly tell a distance three times as large from a larger one.
+FEWEST_FOR_LAW = 40  # answers for an answer law: a quarter is held out, 10 for its two parameters
+# Bootstrap intervals are open beyond: answers hardly distinguish a distance three times as large from a larger one.
 REACH = math.log(3.0)
 # In `benchmarks.verdicts`, a dimension was seen from about twice n d log n answers on.
 ENOUGH = 2.0

@@ -61,7 +61,7 @@ class Decoded:
     dropped: Dropped
     notes: list[str]
     people: frozenset[str] | None = None  # who answered, in rows that are left out later as well
-    flows: tuple[Flow, ...] = ()  # as an own file keeps them
+    flows: tuple[Flow, ...] = ()  # as stored by this package
 
     def parts(self, objects: Objects | None = None) -> Parts:
         """The comparisons, of objects or of names."""
@@ -207,7 +207,7 @@ class _Rows:
         """Leave out rows without objects or without an answer; a row that lacks an object is a bad row."""
         form = self.form
         gaps = [role for role in form.objects if self._empty(role).any()]
-        if gaps and "answer_number" not in self.columns:  # in own files, rows without objects are attention checks
+        if gaps and "answer_number" not in self.columns:  # else they are attention checks
             self.leave_out(self._empty(*form.objects), "no objects")
         if "participant" in self.columns:
             who = self.columns["participant"]
@@ -416,7 +416,7 @@ def number_objects(
         places = np.array([place.get(name, -1) for name in texts.tolist()], np.int32)
         if (places < 0).any():
             unknown = texts[places < 0]
-            hint = "; if the numbers count the labels, declare index_base" if numbers is not None else ""
+            hint = "; if numbers are positions in this list, declare index_base" if numbers is not None else ""
             raise FileFormatError(
                 f"{table.name}: {shown(str(unknown[0]))} is not one of the {len(labels):,} known labels"
                 f"{first_of(len(unknown), 'such names')}{hint}"
