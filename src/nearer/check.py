@@ -30,8 +30,8 @@ from nearer.tables.table import Table
 
 __all__ = ["CheckResult", "Contradiction", "Suspicion", "check", "suspicions"]
 
-# When to suspect, see benchmarks/results/suspicion.md: least excess of disagreeing answers, as a fraction; most values
-# of a column; fewest answers recorded twice, if only trial numbers are known.
+# Thresholds, see benchmarks/results/suspicion.md: minimum excess of disagreeing answers, as a fraction; maximum number
+# of values of a column; minimum number of doubled answers, if only trial numbers are known.
 _MOST, _FEW_VALUES, _MIN_DOUBLED = 0.2, 12, 50
 
 
@@ -295,7 +295,7 @@ class Suspicion(NamedTuple):
 
 
 def suspicions(comparisons: Comparisons, unused: Mapping[str, Any] | None = None) -> list[Suspicion]:
-    """Look for signs that answers were recorded or read the wrong way: names, doubled, column.
+    """Look for signs of wrongly recorded or read answers, of the kinds "names", "doubled" and "column".
 
     People who answered the other way round are found by `nearer.people.participants`.
 
@@ -414,7 +414,7 @@ _SAMPLE, _FEW = 200, 12  # rows looked at; most values of a column, and most col
 
 
 def unused_values(table: Table, layout: Layout) -> dict[str, np.ndarray]:
-    """Columns that are not used and have few values in the first rows, as text for each answer of the table."""
+    """Unused columns with few values in the first rows: a text for each answer of the table."""
     head, columns = table.head(_SAMPLE), {}
     few = [at for at in resolve(table, layout).unused if 1 < len({row[at] for row in head}) <= _FEW]
     for at in few[:_FEW]:

@@ -166,7 +166,7 @@ def _check_counts(answers: Answers, answer: np.ndarray | None, n_comparisons: in
     if answer is None:
         is_right = len(answers) == n_comparisons
     else:
-        # An answer may have no comparisons if it is an attention check, which an array of its own marks.
+        # Only attention checks, marked in a separate array, may be answers without comparisons.
         is_right = answer.shape == (n_comparisons,) and (bool(known) or len(answers) <= n_comparisons)
         _check_codes(answer, len(answers))
     if not is_right:

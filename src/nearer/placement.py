@@ -19,7 +19,7 @@ from nearer.solvers import LBFGS
 from nearer.warning_types import UnplacedObjectsWarning
 
 # What the pull to the centre costs an object at the rim of the map, in units of the loss of one comparison. It keeps
-# objects that were only ever said to be far from everything from flying away, and moves the others next to nothing.
+# objects that are only ever the far one from flying away, and hardly moves the others.
 _PULL = 0.01
 
 

@@ -23,7 +23,7 @@ from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 
 @dataclass(frozen=True)
 class Found:
-    """What is known of the comparisons of an objective, which need not number objects that occur in none."""
+    """Facts on the comparisons of an objective, which may skip objects that occur in none."""
 
     n_comparisons: int
     n_columns: int  # 3 (triplets) or 4 (quadruplets)

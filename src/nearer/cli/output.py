@@ -135,7 +135,7 @@ class OutputFile(click.Path):
 class Results:
     """A folder for results called `names`, prepared in a hidden one and moved into place at the end.
 
-    A folder that cannot be written to is refused at once. A new folder appears as a whole. In one that exists, summary.json is
+    A read-only folder is refused at once. A new folder appears as a whole. In one that exists, summary.json is
     removed first and moved last: where it exists, the other files belong to it.
     """
 

@@ -227,7 +227,7 @@ class Comparisons(Parts):
         return None if people is None else people.each()
 
     def of_rows(self, values: Any) -> Any:
-        """Values of the answers, of length ``len(answers)``, for each comparison; None stays None."""
+        """Repeat values of answers, of length ``len(answers)``, for each comparison; None stays None."""
         return values if values is None or self.answer is None else values[self.answer]
 
     @property

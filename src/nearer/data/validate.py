@@ -160,7 +160,7 @@ def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
     if array.ndim != 1 or (n_rows is not None and len(array) != n_rows):
         expected = "(N,)" if n_rows is None else f"({n_rows},)"
         raise ValueError(f"weights: got shape {array.shape}, expected {expected}, one for each row")
-    array = array.astype(np.float64)  # a copy, whoever holds the memory
+    array = array.astype(np.float64)  # a copy, since the caller may change the original
     bad = ~((array >= 0) & (array < np.inf))
     refuse_rows(bad, array, "weights", "a weight must be a finite number, 0 or more", "bad weights")
     if not array.any():

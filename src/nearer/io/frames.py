@@ -1,4 +1,4 @@
-"""What holds a table in memory: frames, Arrow, columns by name, rows that name their cells, rows of text."""
+"""Tables in memory: frames, Arrow, columns by name, rows that name their cells, rows of text."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from nearer.data import Comparisons
 from nearer.data.splits import first_rows
 from nearer.metrics.comparison import comparison_distances
 
-# Probability that a map made without the answers satisfies one; of a ranking it depends on the number of objects.
+# Probability that an unrelated map satisfies an answer; for a ranking it depends on the number of objects.
 _BY_CHANCE = {"triplets": 1 / 2, "quadruplets": 1 / 2, "odd-one-out": 1 / 3, "most-central": 1 / 3}
 
 
@@ -44,7 +44,7 @@ def answer_accuracy(embedding: ArrayLike, comparisons: Comparisons) -> float:
 
 
 def chance_level(comparisons: Comparisons) -> float:
-    """Fraction of the answers that a map made without them satisfies on average.
+    """Chance level: the average fraction of answers that an unrelated map satisfies.
 
     One half for a choice of two, a third for the odd one out or the most central of three; for a ranking, one divided
     by the number of ways in which its objects could have been ranked.

@@ -89,7 +89,7 @@ class Objective:
         raise NotImplementedError
 
     def subset(self, size: int, rng: np.random.Generator) -> Objective:
-        """The objective of `size` random comparisons, held in memory; fewer, or all, if that would not fit or pay."""
+        """The objective of `size` random comparisons, held in memory; fewer if they do not fit, all if a subset does not pay."""
         raise NotImplementedError
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple[Objective, Objective]:

@@ -35,8 +35,8 @@ SPREADS = (0.0, 0.1, 0.2, 0.35, 0.6, 1.0, 1.7)
 # Folds are small, since weights from 50 answers are much better than from 33. With many answers, fewer folds suffice.
 _FOLDS = 10
 _ENOUGH_HELD_OUT = 20_000
-# Of each fit: maximum number of steps, and relative decrease of the mean loss at which it stops. Compared spreads start
-# from the fit before; with a tolerance of 1e-5 they would not move, and all look alike.
+# Of each fit: maximum number of steps, and relative decrease of the mean loss at which it stops. When spreads are
+# compared, each fit starts from the previous one; with a tolerance of 1e-5 it would stay there.
 _MOST_STEPS, _TOL = 300, 1e-7
 # Maximum number of EM steps between lapse rates and weights: in the fit, and while spreads are compared.
 _ROUNDS, _SPREAD_ROUNDS = 20, 2
@@ -276,7 +276,7 @@ class IndividualEmbedding(ShownMap, BaseEstimator):
     def _compare_spreads(
         self, data: Comparisons, units: Coded, loss: Loss, start: np.ndarray, rng: np.random.Generator
     ) -> dict[float, float]:
-        """Held-out loss of ascending spreads, until it gets worse twice; every fold has part of each person."""
+        """Held-out loss of ascending spreads, until it gets worse twice; every fold has some answers of each person."""
         first, answer = first_rows(data)
         fold = _folds_within(Coded(units.codes[first], units.names), _FOLDS, rng)[answer]
         folds: list[list[_Problem]] = []

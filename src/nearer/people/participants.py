@@ -225,7 +225,7 @@ def _not_compared(n_people: int) -> dict[str, np.ndarray]:
 
 
 def _numbered_by_name(data: Comparisons) -> Comparisons:
-    """The same with objects as numbered in a file: figures do not depend on the order in which they were given."""
+    """Number the objects as reading a file does, so that figures do not depend on their order."""
     seen = np.flatnonzero(data.seen)
     if data.labels is None:
         return renumbered(data, seen)

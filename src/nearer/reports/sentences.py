@@ -39,7 +39,7 @@ def interval(low: float, high: float) -> str:
 
 
 def preferred_dimension(shown: int, chosen: int | None, accuracy: Mapping[int, float]) -> str | None:
-    """Whether "fewer" dimensions do about as well as the map's own, "another" number better, or neither: "this".
+    """Whether "fewer" dimensions do about as well as this number, "another" does better, or neither ("this").
 
     None where the held-out accuracy of the dimension shown or chosen is not known.
     """
@@ -368,7 +368,7 @@ PEOPLE_LEGEND = {
     "p_decline": "p-value of a decline of agreement during the session",
 }
 _NAMED = 50  # maximum number of inverted people listed
-_ONE_SIDED, _PASSED = 0.9, 0.8  # shares of answers on one side, and of attention checks passed, that are mentioned
+_ONE_SIDED, _PASSED = 0.9, 0.8  # above and below these shares, people are named
 
 
 def people_sentences(people: Mapping[str, Any]) -> list[str]:
@@ -413,9 +413,9 @@ def _standing_out(people: Mapping[str, Any]) -> list[str]:
     if guessing:
         some = counted(len(guessing), "person", "people")
         shown = _people_with(people, guessing, "agreement", lambda value: f"agrees in {percent(value)}")
-        text.append(f"{some} cannot be distinguished from a person who only guesses: {shown}. Nobody was left out.")
+        text.append(f"{some} cannot be distinguished from somebody who only guesses: {shown}. Nobody was left out.")
     elif not inverted and any(map(_is_known, people["p_chance"])):
-        text.append("All agree with it better than a person who only guesses.")
+        text.append("All agree with it better than somebody who only guesses.")
     if fast := _where(people, "fast", bool):
         usual = median(filter(_is_known, people["seconds"]))
         some = counted(len(fast), "person was", "people were")

@@ -134,7 +134,7 @@ class Evaluation:
 
 
 def figures_of(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """The single figures in what `Evaluation.summary` gave, as arguments of `Evaluation`."""
+    """Single figures from the result of `Evaluation.summary`, as arguments of `Evaluation`."""
     figures = {"chance": summary["chance_level"]} if "chance_level" in summary else {}
     if summary.get("training_accuracy") is not None:
         figures["training"] = summary["training_accuracy"]

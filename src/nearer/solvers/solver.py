@@ -300,7 +300,7 @@ class _Loop:
         if kept is not None and kept.state is not None:
             self.run = kept.copy()
             self.rng.bit_generator.state, self.output_rng.bit_generator.state = kept.rng, kept.output_rng
-        self.started = time.perf_counter() - self.run.history.seconds  # moved forward by all that is not solving
+        self.started = time.perf_counter() - self.run.history.seconds  # advanced by all time not spent solving
 
         state = self.run.state
         self.last = State(X0, None, 0, provisional=True) if state is None else state

@@ -335,7 +335,7 @@ class _Rows:
                     )
 
     def read_details(self) -> None:
-        """Read every column that says neither which objects were shown nor which was chosen."""
+        """Read the remaining columns, which hold neither objects nor choices."""
         for role in [*self.columns]:
             if role in OPTIONAL and role != "weight" and self._empty(role).all():
                 continue
@@ -428,7 +428,7 @@ def number_objects(
 
 
 def _as_numbers(names: Column) -> np.ndarray | None:
-    """Names that are all whole numbers, 0 or more, as numbers; None for any other."""
+    """Names as numbers, if all are whole and not negative; else None."""
     if not names.is_text:
         return names.cells if not len(names) or names.cells[0] >= 0 else None
     texts = names.texts()
@@ -438,7 +438,7 @@ def _as_numbers(names: Column) -> np.ndarray | None:
 def _counted(
     names: Column, numbers: np.ndarray | None, table: Table, base: int, labels: np.ndarray | None, n_objects: int | None
 ) -> Objects:
-    """Objects that are numbers which count them, from `base` on."""
+    """Objects that are given by numbers, counted from `base`."""
     if numbers is None:
         such = next(name for name in names.spelled().texts() if not is_whole(name))
         raise FileFormatError(f"{table.name}: got {shown(such)}, expected object numbers counted from {base}")
