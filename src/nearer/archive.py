@@ -169,7 +169,7 @@ def _array(name: str, data: bytes, about: dict[str, Any], size: int) -> np.ndarr
     except Exception as error:  # the header is parsed as Python, which can fail in many ways
         raise FileFormatError(f"array {name} cannot be read ({error})") from error
     if dtype.kind not in "biufU" or dtype.str != about["dtype"] or list(shape) != about["shape"]:
-        raise FileFormatError(f"array {name} has dtype {dtype}, shape {shape}, not those of the header")
+        raise FileFormatError(f"array {name} has dtype {dtype}, shape {shape}, not as in the header")
     n_bytes = math.prod(shape) * dtype.itemsize
     # A shape could state any number of rows that take no bytes.
     rows = math.prod(max(length, 1) for length in shape)

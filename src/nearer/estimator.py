@@ -67,7 +67,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
     init : "random" or array-like of float, shape (n_objects, n_components), default "random"
         Starting point. An array is used as it is, once.
     n_objects : int, optional
-        Number of objects; default: that of the comparisons, or the highest index plus one.
+        Number of objects; default: as the comparisons state, or the highest index plus one.
     max_seconds : float, optional
         Time limit of a fit, including all starts and the estimation of lapse rates; the map found by then is kept.
     reliability : bool, default False
@@ -101,7 +101,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
     n_comparisons_at_start_ : int
         Comparisons at the last random start.
     history_ : History
-        One row per epoch, including those of the estimation of lapse rates.
+        One row per epoch, including the epochs of estimating lapse rates.
     result_ : Result
         What the solver returned; its embedding is not centred or rotated, and has no rows of NaN.
     loss_ : Loss
@@ -128,9 +128,9 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
     reliability_: Reliability | None = field(init=False)
 
     def set_params(self, **params: Any) -> OrdinalEmbedding:
-        """Change parameters by name, those of the solver as ``solver__max_epochs`` and the like.
+        """Change parameters by name; parameters of the solver are ``solver__max_epochs`` and the like.
 
-        If the solver is a name, parameters of its own make it an instance.
+        If the solver is a name, setting its parameters makes it an instance.
         """
         if any(name.startswith("solver__") for name in params):
             params["solver"] = get_solver(params.get("solver", self.solver))
@@ -166,7 +166,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
             Fit on this Dask cluster; an address is such as "tcp://host:8786" or "local:4". Needs the extra
             ``nearer[dask]``.
         checkpoint : path-like, optional
-            File that keeps all that is needed to go on from the last epoch. It stays there when the fit is done.
+            File from which the fit can be resumed after the last epoch. It is kept when the fit is done.
         resume : bool, default False
             Go on from `checkpoint` if that file exists; the end is the same, bit for bit, as without a break. It is
             refused if it is of other data or other parameters; `max_seconds`, `max_epochs` and `n_jobs` may change.
@@ -220,7 +220,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         comparisons = _joined(self.comparisons_, further)
         if self.n_objects is not None and comparisons.n_objects > self.n_objects:
             raise ValueError(f"n_objects: got comparisons over {comparisons.n_objects:,}, expected {self.n_objects:,}")
-        loss = self.loss_  # that of the present map
+        loss = self.loss_  # the loss of the present map
         starts: list[Start] = [lambda rng, shape: extended(self.embedding_, further, loss, shape, rng, self.n_jobs)]
         if len(comparisons) >= 2 * self.n_comparisons_at_start_:
             starts += [lambda rng, shape: rng.normal(size=shape)] * int(self.n_init)
@@ -400,7 +400,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         return solver
 
     def _dimension(self, comparisons: Comparisons | None, checkpoint: Checkpoint | None) -> int:
-        """The number of dimensions; "auto": that of the fit to resume, or chosen from comparisons in memory."""
+        """The number of dimensions; "auto": as in the fit to resume, or chosen from comparisons in memory."""
         if not isinstance(self.n_components, str):
             return int(self.n_components)
         if checkpoint is not None and checkpoint.found:

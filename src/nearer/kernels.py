@@ -410,7 +410,7 @@ def _squared_distances(X, i, j, l, k):  # noqa: E741
 
 @_jit
 def _prefetch_ends(rows, index, p):
-    """Prefetch both ends of the rows of triplet p, which is all of a row of about ten numbers."""
+    """Prefetch both ends of the rows of triplet p, hence whole rows of up to about ten numbers."""
     length = rows.shape[1]
     for e in range(3):
         start = index[p, e] * length

@@ -139,7 +139,7 @@ def _encode_estimator(
 
 
 def _decode_comparisons(about: dict[str, Any], labels: np.ndarray | None, arrays: Arrays) -> Comparisons:
-    """Comparisons and the answers they come from; in format 1 every comparison is an answer of its own."""
+    """Comparisons and the answers they come from; in format 1 every comparison is one answer."""
     dropped = {str(reason): int(count) for reason, count in about["dropped"].items()}
     made = arrays["comparisons_index"], int(about["n_objects"]), arrays.get("comparisons_weights"), labels
     if "n_answers" not in about:

@@ -271,7 +271,7 @@ def with_answers(asked: Asked, answers: Any) -> Asked:
 
 
 def with_picked(asked: Asked, picked: Any, name: str) -> Asked:
-    """Sets of three and the object picked from each, int (N,); `name` is that of the argument."""
+    """Sets of three and the object picked from each, int (N,); errors refer to it as `name`."""
     values = as_array(picked, name, "one object for each set")
     if values.dtype.kind not in "iuf" or values.shape != (len(asked.rows),):
         what = f"dtype {values.dtype}, shape {values.shape}"

@@ -198,7 +198,7 @@ def in_order_of(X: Any, names: Sequence[str] | None, what: str) -> Any:
     if odd:
         raise ValueError(
             f"{what}: the index names other rows than there are objects, such as {str(odd[0])!r}, expected each object "
-            "once; give .to_numpy() to go by position"
+            "once; give .to_numpy() to match by position"
         )
     return X.iloc[[place[name] for name in names]]
 

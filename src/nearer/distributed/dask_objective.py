@@ -117,7 +117,7 @@ def split(count: int, sizes: Sequence[float]) -> list[int]:
 def plan_steps(
     weights: Sequence[float], step: float, n_steps: int, seed: int, first: int, same_length: bool
 ) -> dict[int, tuple[float, Steps]]:
-    """For every shard that takes steps: its share, and its `Steps`, given those of a serial pass.
+    """For every shard that takes steps: its share, and its `Steps`, given the steps of a serial pass.
 
     Shards get steps in proportion to their weights, so that on average every comparison counts as in the objective.
     With `same_length` a shard's path is as long as that of the serial pass: fewer steps, each longer.
@@ -197,7 +197,7 @@ class DaskObjective(Objective):
     ) -> np.ndarray:
         X = self._points(X)
         plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=False)
-        # A shard counts its own steps: the decay over a pass is that of the serial run.
+        # A shard counts its own steps: the decay over a pass is as in a serial run.
         jobs = {number: (*own, decay * self.n_shards) for number, own in plan.items()}
         return X + self._sum(sgd, [X], jobs)[1]
 

@@ -27,7 +27,7 @@ class ShownMap:
 
 
 def map_html(model: Any) -> str:
-    """Sentences on a fitted model, and its map in a frame of its own, in which no other output can interfere."""
+    """Sentences on a fitted model, and its map in a separate frame, where no other output can interfere."""
     lines = [html.escape(line) for line in _sentences(model)]
     shown = "<br>".join([f"<code>{html.escape(repr(model))}</code>", *lines])
     if len(model.embedding_) > _MOST_OBJECTS:

@@ -40,7 +40,7 @@ def _parsed(path: str, text: str, line: int | None = None) -> Any:
         return _DECODER.decode(text)
     except (RecursionError, ValueError) as error:
         is_lines = line is None and str(error).startswith("Extra data")
-        hint = "; if each line is JSON of its own, call it .jsonl" if is_lines else ""
+        hint = "; if each line is separate JSON, call it .jsonl" if is_lines else ""
         where = path if line is None else f"{path}, line {line}"
         raise FileFormatError(f"{where}: is not readable JSON: {error}{hint}") from None
 

@@ -77,7 +77,7 @@ class ParquetTable(Table):
         return {position: self._column(position, [part[position] for part in parts]) for position in positions}
 
     def _column(self, position: int, parts: Sequence[Any]) -> Any:
-        """Join the parts of a column; its type is that of the parts with cells, and text never becomes numbers."""
+        """Join the parts of a column; its type comes from the parts with cells, and text never becomes numbers."""
         parts = [part if part.null_count < len(part) else pa.nulls(len(part)) for part in parts]
         try:
             tables = [pa.table([part], names=[self.names[position]]) for part in parts]

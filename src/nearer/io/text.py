@@ -30,12 +30,12 @@ DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 WHITESPACE = "whitespace"  # runs of blanks
 _CALLED = {name: mark for mark, name in DELIMITERS.items()} | {"pipe": "|", "\\t": "\t", "space": " "}
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
-_BOMS = {  # the mark of UTF-32 starts with that of UTF-16
+_BOMS = {  # UTF-32 first: its mark starts with the mark of UTF-16
     codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
 }  # fmt: skip
 _QUOTED_OR_BLANKS = re.compile(r'(?<![^ \t\r\n])"(?:[^"\r\n]|"")*"(?![^ \t\r\n])|[ \t]+')
-_END = "END OF FILE"  # a line of its own, as Gorilla writes it
+_END = "END OF FILE"  # a separate line, as Gorilla writes it
 _LONGEST_CELL = 1 << 26  # Python's own limit is 131,072 characters
 
 # A cell that starts with one of these may be taken for a formula (the last four are full-width forms).
@@ -233,7 +233,7 @@ def _coded(columns: Sequence[Any]) -> list[Any]:
     starts = range(0, len(columns[0]), _MANY)
     if len(starts) < 2 or pa.types.is_dictionary(columns[0].type):
         return list(map(encoded, columns))
-    # Looking texts up among those of the first rows is faster, if these are all.
+    # Looking texts up among the texts of the first rows is faster, if there are no others.
     with ThreadPoolExecutor(min(_MOST_THREADS, pa.cpu_count())) as pool:
         texts = list(pool.map(lambda column: pc.unique(column.slice(0, _MANY // 4)), columns))
         tasks = [(column.slice(start, _MANY), known) for column, known in zip(columns, texts) for start in starts]

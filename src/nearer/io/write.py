@@ -58,7 +58,7 @@ def write_comparisons(path: str | os.PathLike[str], comparisons: Comparisons, *,
 
 
 def _columns(comparisons: Comparisons) -> dict[str, tuple[np.ndarray, Any]]:
-    """Columns by name: values (n,) and None, or codes (n,), -1 for an empty cell, and names, the last being None."""
+    """Columns by name: values (n,) and None, or codes (n,) and their names, of which the last, None, has code -1."""
     index, answers, answer = comparisons.index, comparisons.answers, comparisons.answer
     weights, labels, every = comparisons.weights, comparisons.labels, np.arange(len(index))
     is_whole = comparisons.flow == Flow.of(answers, comparisons.n_answers, {})

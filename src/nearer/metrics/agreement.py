@@ -115,7 +115,7 @@ def agreement_with_others(
         n = np.bincount(level, weights=votes[first][mine])
         p_value[i] = sum_of_binomials_tail(n, chances, int(n_minority[i]))
     tested = n_shared >= MIN_SHARED
-    # Half of the answers are guesses where the agreement is half-way between the expected one and that of a coin.
+    # Half of the answers are guesses where the agreement is half-way between its expected value and that of a coin.
     suspicious = tested & (p_value < SIGNIFICANCE / max(int(tested.sum()), 1))
     suspicious &= n_agree - 0.5 * n_shared < 0.5 * (n_expected - 0.5 * n_shared)
     order = np.lexsort((np.where(tested, p_value, 2.0), ~suspicious))

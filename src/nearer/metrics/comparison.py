@@ -156,7 +156,7 @@ class WorstComparisons:
     rows: np.ndarray  # int (m,), their rows among the comparisons given
     objects: np.ndarray  # (m, 3) or (m, 4), labels, or numbers without: anchor, near, far, or i, j, l, k
     near: np.ndarray  # (m,), distance on the map of the pair that should be nearer
-    far: np.ndarray  # (m,), that of the other; near >= far throughout
+    far: np.ndarray  # (m,), distance of the other pair; near >= far throughout
     weights: np.ndarray  # (m,), 1 without weights; the sum where equal rows are merged
     participants: np.ndarray | None  # (m,), None where equal rows are merged
     n_violated: float  # votes, or else rows; ties included

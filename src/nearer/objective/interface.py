@@ -89,7 +89,7 @@ class Objective:
         raise NotImplementedError
 
     def subset(self, size: int, rng: np.random.Generator) -> Objective:
-        """The objective of `size` random comparisons, held in memory; fewer if they do not fit, all if a subset does not pay."""
+        """The objective of `size` random comparisons in memory; fewer if they do not fit, all if that is no slower."""
         raise NotImplementedError
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple[Objective, Objective]:

@@ -117,7 +117,7 @@ def _scores(data: Comparisons, X: np.ndarray, loss: Loss, reliability: bool) -> 
 
 
 def _cleaned(scores: np.ndarray, guess: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """The scores, with the direction in which guessing moves those of each unit projected out."""
+    """The scores, with the direction in which guessing moves them in each unit projected out."""
     away = sums_of(guess, unit)
     length = np.linalg.norm(away, axis=1, keepdims=True)
     away = np.divide(away, length, out=np.zeros_like(away), where=length > 0)[unit]

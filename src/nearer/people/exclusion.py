@@ -35,7 +35,7 @@ class ExclusionRules:
     min_seconds: float | None = None  # ... whose median response time is less
     max_same_side: float | None = None  # ... who chose one side in a larger fraction of answers
     catch_passed: float | None = None  # ... who passed a smaller fraction of attention checks
-    # ... whose agreement with a map of the others is not better than that of guesses: at this level, 0.05 if True
+    # ... whose agreement with a map of the others is not significantly better than guessing: level; True means 0.05
     better_than_chance: bool | float | None = None
 
     def __post_init__(self) -> None:

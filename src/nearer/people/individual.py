@@ -155,7 +155,7 @@ def joint_axes(matrices: np.ndarray) -> np.ndarray:
         largest = 0.0
         for p in range(d):
             for q in range(p + 1, d):
-                # Cardoso and Souloumiac (1996): the angle is that of a 2 x 2 eigenproblem.
+                # Cardoso and Souloumiac (1996): the angle solves a 2 x 2 eigenproblem.
                 h = np.stack([M[:, p, p] - M[:, q, q], 2.0 * M[:, p, q]])
                 (a, b), (_, c) = h @ h.T
                 angle = 0.25 * np.arctan2(2.0 * b, a - c)

@@ -57,7 +57,7 @@ class ParticipantTable:
     catch_passed: np.ndarray | None = None  # fraction of them answered correctly
     agreement: np.ndarray  # fraction of answers that a map made without the person satisfies; a tie counts one half
     opposite: np.ndarray | None = None  # fraction contradicted in every comparison, where answers have several
-    guesses: np.ndarray  # lapse rate in excess of that of careful people, 0 to 1; NaN if inverted
+    guesses: np.ndarray  # lapse rate beyond careful people's, 0 to 1; NaN if inverted
     guesses_low: np.ndarray  # its 95 % interval
     guesses_high: np.ndarray
     p_chance: np.ndarray  # p-value of the agreement for somebody who only guesses; near 1 for inverted answers
@@ -310,7 +310,7 @@ def _rank_within(data: Comparisons, entry: np.ndarray, own: np.ndarray) -> tuple
 
 
 def places_within(unit: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Rank of each row among those of its unit, from 0 on, in the given order (N,) of rows."""
+    """Rank of each row within its unit, from 0, in the given order (N,) of rows."""
     counts = np.bincount(unit)
     place = np.empty(len(unit), dtype=np.int64)
     by_unit = order[np.argsort(unit[order], kind="stable")]
@@ -352,7 +352,7 @@ def _details(data: Comparisons, entry: np.ndarray, own: np.ndarray, rank: np.nda
 
 
 def _is_fast(seconds: np.ndarray) -> np.ndarray:
-    """Whose median time is an outlier below those of the others."""
+    """Which people have a median time that is a low outlier."""
     known = np.isfinite(seconds)
     if known.sum() < _FEWEST_TIMES:
         return np.zeros(len(seconds), dtype=bool)

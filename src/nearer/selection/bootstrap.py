@@ -64,8 +64,8 @@ class NearerIntervals:
 
     Positive if the near pair is nearer, log 2 if the far pair is twice as far apart. The interval is normal; its
     squared standard error is the variance over the resamples plus the squared bias, times the squared `widening`.
-    Where it reaches beyond log 3 (one distance is three times the other), it is open on that side: answers of which
-    some are wrong hardly depend on how much farther the farther pair is.
+    Where it reaches beyond log 3 (one distance is three times the other), it is open on that side: if some
+    answers are wrong, they hardly show how much farther the farther pair is.
     """
 
     log_ratio: np.ndarray  # (m,), on the map fitted to all answers; NaN where an object has no position
@@ -295,7 +295,7 @@ def _log_ratios(maps: np.ndarray, asked: Comparisons) -> np.ma.MaskedArray:
 
 
 def _off(likely: np.ndarray, fits: np.ndarray, asked: Comparisons) -> np.ma.MaskedArray:
-    """Log ratios (m, N) of simulated fits minus those of the map from which their answers were simulated."""
+    """Log ratios (m, N) of simulated fits minus log ratios of the map from which their answers were simulated."""
     return _log_ratios(fits, asked) - np.ma.masked_invalid(log_ratio(likely, asked))
 
 

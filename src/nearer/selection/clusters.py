@@ -38,7 +38,7 @@ class Clusters:
 def find_clusters(resampled: Bootstrap, random_state: Any = 0) -> Clusters | None:
     """Find clusters that are separate on a map and stable under its bootstrap; None if there are none.
 
-    Ward's method gives partitions into 2 to 8 clusters of 3 objects or more; that of the largest mean silhouette is
+    Ward's method gives partitions into 2 to 8 clusters of 3 objects or more; the one of largest mean silhouette is
     taken if this is at least 0.6. The stability of a cluster is the mean Jaccard overlap with the most similar cluster
     of each resample, in which two thirds of the objects are partitioned in the same way: 1 if it always has the same
     objects. All must reach 0.85.

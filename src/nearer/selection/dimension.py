@@ -48,7 +48,7 @@ class DimensionSelection:
     chosen: int | None = None  # the smallest dimension that no larger one beats, see `Evidence`; None after ctrl-C
     candidates: tuple[int, ...] = ()  # dimensions that the answers do not rule out, the chosen one among them
     reasons: tuple[str, ...] = ("interrupted",)  # why the choice is uncertain
-    folds_by: str = "groups"  # what stayed in one fold: the answers to a question, those of a participant, or groups
+    folds_by: str = "groups"  # what stayed in one fold: answers to a question, answers of a participant, or groups
     n_unplaced: float = 0.0  # held-out answers left out, since they name an object of no answer of the other folds
     sampling_se: np.ndarray | None = None  # (m,), of the accuracy, see `sampling_error`; None after ctrl-C
     accuracy: np.ndarray = field(init=False)  # (m,), mean over the folds, as is the log-loss
@@ -128,7 +128,7 @@ def cross_validate_dimensions(
     n_folds : int, default 5
     groups : array-like, shape (N,), "questions" or "participants", optional
         Answers that stay in one fold. "questions": those to the same question; where fewer questions than folds were
-        asked, the rows of one answer. "participants": those of the same person. Default: the former, unless most
+        asked, the rows of one answer. "participants": the answers of a person. Default: the former, unless most
         held-out answers then name an object that occurs in no other question; then the latter, where they are known.
     random_state : int or Generator, optional
     n_jobs : int, optional
@@ -275,7 +275,7 @@ def _as_of_all(base: OrdinalEmbedding, d: int, share: float) -> OrdinalEmbedding
 
 
 def _generator(root: Any, key: int) -> np.random.Generator:
-    """A generator of its own for each key, as a child of a seed sequence."""
+    """A separate generator for each key, as a child of a seed sequence."""
     return np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, key)))
 
 

@@ -295,7 +295,7 @@ class _Loop:
         self.run, self.objective = Run(self.rng.bit_generator.state), self.whole
         if solver.validation_fraction > 0:
             self.objective, self.validation = self.whole.split(solver.validation_fraction, self.rng)
-        # A stream of its own, so that the output rule does not change the iterates.
+        # A separate stream, so that the output rule does not change the iterates.
         self.output_rng = self.rng.spawn(1)[0]
         if kept is not None and kept.state is not None:
             self.run = kept.copy()

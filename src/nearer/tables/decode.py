@@ -107,7 +107,7 @@ def decode(
     where, n_rows = "not selected (where)", found[0].n_rows
     left = n_rows - sum(n_rows - one.dropped.pop(where, (0, ""))[0] for one in found)
     if left < 0 or not all(plan.where for plan in plans):
-        raise FileFormatError(f"{table.name}: the layouts select a row twice; give each a `where` of its own")
+        raise FileFormatError(f"{table.name}: the layouts select a row twice; give each another `where`")
     total = reduce(join_dropped, (one.dropped for one in found))
     return found, total | ({where: (left, "one of them")} if left else {})
 
@@ -193,7 +193,7 @@ class _Rows:
                 named &= self.columns[role].is_among([*titles.values()], any_case=True)
                 repeated &= self.columns[role].is_among([title], any_case=True)
         if (named & ~repeated).any():
-            why = "got names of columns in another order, expected an answer; give each table a file of its own"
+            why = "got names of columns in another order, expected an answer; give each table a separate file"
             raise FileFormatError(f"{self.table.name}, {self.place(int(np.argmax(named & ~repeated)))}: {why}")
         self.leave_out(repeated & named, "header repeated")
         for position, values in self.plan.where.items():

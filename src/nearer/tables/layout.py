@@ -224,7 +224,7 @@ class Layout:
         return cls(kind, answers=codes, where=rows, strict=strict, **found)
 
     def options(self) -> str:
-        """The options of the command line that declare this; what has no option is for a layout file."""
+        """The command-line options that declare this; some parameters need a layout file instead."""
         found = []
         columns = ({"kind": self.kind} if self.kind else {}) | self.columns
         plain = not any(
