@@ -26,7 +26,7 @@ UNKNOWN = "unknown"  # a participant or a strategy that is not known
 class Column:
     """One column of a table: numbers, or texts as codes of their distinct `values`."""
 
-    # (n_rows,): int or float, NaN for an empty cell; with values their codes, int32, -1 for an empty cell.
+    # (n_rows,): int or float, NaN for an empty cell; if there are values, int32 codes, -1 for an empty cell.
     cells: np.ndarray
     values: Any = None  # a pyarrow array of strings; None for numbers
 

@@ -151,7 +151,7 @@ class Comparisons(Parts):
     ) -> Comparisons:
         """Random triplets (i, j of the same class, k of another) from class labels of shape (n_objects,).
 
-        The anchor is uniform over the objects that share their class with another, j and k over those possible.
+        The anchor is uniform over the objects that share their class with another, then j and k over all possible ones.
         """
         return cls._noisy(generated.from_classes, (y, n_comparisons), random_state, noise, labels)
 

@@ -287,7 +287,7 @@ class TextTable(Table):
         return {position: self._cleaned(read[names[position]], position) for position in positions}
 
     def _cleaned(self, column: Any, position: int) -> Any:
-        """Take off blanks, if every cell begins with some, and the apostrophes of `guard`, if no cell lacks one."""
+        """Remove leading blanks, if every cell has some, and the apostrophes of `guard`, if every cell has one."""
         texts = column.dictionary
         if _may_hold(texts, " "):
             quoted = pc.match_substring_regex(texts, '^ +"')

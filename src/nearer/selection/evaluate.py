@@ -314,7 +314,7 @@ def score_map(model: OrdinalEmbedding, comparisons: Any) -> dict[str, Any]:
 
 
 def calibrate(model: OrdinalEmbedding, comparisons: Any) -> Calibration:
-    """Compare the probabilities that a map gives with what was answered."""
+    """Calibration of the probabilities of a map on some answers."""
     data = model.comparisons_on_map(comparisons)
     return calibration(filled(model.embedding_, data.n_objects), data, model.loss_)
 
