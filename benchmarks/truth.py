@@ -332,7 +332,7 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"map of <objects> objects(?: Skip to the map)?", None),
     (r"<objects> objects\.|object \| x1 \| x2", None),
     (r"(\S+) \| (-?[\d.]+) \| (-?[\d.]+)", lambda truth, name, *cells: list(zip(cells, truth.embedding[name]))),
-    (r"hollow: <few> objects that are in fewer than <need> questions, too few for a certain place\.", None),
+    (r"hollow: <few> objects that are in fewer than <need> questions, too few to fix a position\.", None),
     (r"the map contradicts <contradicted> of <answers> answers\.", None),
     (r"the map contradicts <contradicted_comparisons> of <comparisons> comparisons\.", None),
     (rf"{ROW} \| (\S+) times as far \((\S+) against (\S+) % of the map's width\) \| (\S+)", _distances),
