@@ -553,7 +553,7 @@ def set_result(estimator: OrdinalEmbedding, result: Result, n_columns: int) -> N
 def _joined(earlier: Comparisons, further: Comparisons) -> Comparisons:
     """Earlier and further comparisons together, equal rows merged; quadruplets if either has them.
 
-    The objects are those of the further ones, which begin with the earlier ones in the same order.
+    The further comparisons must number the earlier objects first, in the same order.
     """
     kinds = {earlier.kind, further.kind}
     n_objects = max(earlier.n_objects, further.n_objects)

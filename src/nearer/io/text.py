@@ -269,8 +269,8 @@ class TextTable(Table):
             delimiter=" " if self.delimiter == WHITESPACE else self.delimiter, newlines_in_values=not self._is_plain,
             invalid_row_handler=lambda row: "skip" if row.text.strip('"\r\n') == _END else "error",
         )  # fmt: skip
-        # Codes of texts: of a large file, only the block that is being read is held as text. The distinct texts are
-        # checked to be UTF-8 instead of all.
+        # Texts are read as codes: only the current block of a large file is held as text, and only the distinct texts
+        # are checked to be UTF-8.
         kind = pa.string() if held else pa.dictionary(pa.int32(), pa.string())
         convert_options = pacsv.ConvertOptions(
             include_columns=wanted, column_types=dict.fromkeys(wanted, kind), check_utf8=False,

@@ -121,7 +121,7 @@ def calibration(
 ) -> Calibration:
     """Reliability table and expected calibration error of a probabilistic loss; parameters as in `log_loss`.
 
-    The model predicts the pair it holds to be nearer, with confidence max(p, 1 - p) in [0.5, 1]; confidences are put in
+    The model predicts that the closer pair is nearer, with confidence max(p, 1 - p) in [0.5, 1]; confidences are put in
     `n_bins` equal bins and compared with how often the answers agree. A tie (p = 1/2, also where an object has no
     position) is right half of the time. The comparisons are preferably held out from the fit.
     """
@@ -132,7 +132,7 @@ def calibration(
     unsure = np.isnan(near) | np.isnan(far) | (near == far)
     p = np.where(unsure, 0.5, model.probability(near, far))
     confidence = np.maximum(p, 1.0 - p)
-    right = np.where(unsure, 0.5, near < far)  # every model predicts the shorter pair
+    right = np.where(unsure, 0.5, near < far)  # every model predicts the closer pair
     which = np.minimum(((confidence - 0.5) * 2 * n_bins).astype(np.intp), n_bins - 1)
     w = np.ones(len(p)) if data.weights is None else data.weights
     mass, confidences, rights = (

@@ -332,7 +332,7 @@ def _details(data: Comparisons, entry: np.ndarray, own: np.ndarray, rank: np.nda
     rows_of = np.split(np.lexsort((rank, own)), np.cumsum(np.bincount(own))[:-1])
 
     def of_each(measure: Callable[[np.ndarray], float], values: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """A figure of the known values of each person, in the order of answering; NaN without any."""
+        """A statistic of the known values of each person, in the order of answering; NaN without any."""
         parts = (values[rows[known[rows]]] for rows in rows_of)
         return np.array([measure(part) if len(part) else np.nan for part in parts])
 

@@ -18,7 +18,7 @@ CLEAR = 0.05  # difference in accuracy beyond which training and held-out answer
 MOST_UNPLACED = 0.5  # fraction of held-out answers about objects in no other answer; above it, the rest shows little
 WORTHWHILE = 0.01  # gain in accuracy for which another dimension is preferred
 LEVEL = 0.95  # of the interval for the held-out accuracy
-# For that interval, tuned on the data "chosen on" of `benchmarks.verdicts accuracy`: its half width as a multiple of
+# For that interval, tuned by `benchmarks.verdicts accuracy` (data "chosen on"): its half width as a multiple of
 # the sampling error, since the maps of a few folds err together; and the fraction of the gap between training and
 # held-out accuracy by which the map of all answers may be better than those of the folds.
 FOLDS_ALIKE = 1.2
