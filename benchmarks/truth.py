@@ -314,7 +314,7 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"a training set of (\S+) answers about (\S+) objects is too small to see more than (\d+) dimensions? "
      r"\(about (\S+) needed\)", _needed),
     (r"the largest dimension tried, <largest>, is the best(?:; try larger ones)?", None),
-    (r"(?:it is the largest that was tried, )?but from (\d+) on more gain less than 1 point\.?", _flat),
+    (r"(?:it is the largest that was tried, )?but going beyond (\d+) gains less than 1 point\.?", _flat),
     (r"accuracy by dimension: (.*)", _tried),
     (r"of ([\d, ]+) dimensions, (?:this|\d+) is the smallest number that no larger one beats in the likelihood of "
      r"held-out answers, by maps of the softplus loss made for this comparison\.?", _tried),
@@ -343,7 +343,7 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"map of <objects> objects(?: Skip to the map)?", None),
     (r"<objects> objects\.|object \| x1 \| x2", None),
     (r"(\S+) \| (-?[\d.]+) \| (-?[\d.]+)", lambda truth, name, *cells: list(zip(cells, truth.embedding[name]))),
-    (r"hollow: <few> objects that are in fewer than <need> questions, too few for a certain place\.", None),
+    (r"hollow: <few> objects that are in fewer than <need> questions, too few to fix a position\.", None),
     (r"the map contradicts <contradicted> of <answers> answers\.", None),
     (r"the map contradicts <contradicted_comparisons> of <comparisons> comparisons\.", None),
     (rf"{ROW} \| (\S+) times as far \((\S+) against (\S+) % of the map's width\) \| (\S+)", _distances),

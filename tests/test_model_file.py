@@ -240,8 +240,8 @@ def npy(array, **options):
 
 
 @pytest.mark.parametrize(("name", "data", "message"), [
-    ("embedding", npy(np.array([{}], dtype=object), allow_pickle=True), "not those of the header"),
-    ("embedding", npy(np.ones((12, 3))), "not those of the header"),
+    ("embedding", npy(np.array([{}], dtype=object), allow_pickle=True), "not as in the header"),
+    ("embedding", npy(np.ones((12, 3))), "not as in the header"),
     ("embedding", npy(np.ones((12, 2)))[:-8], "cannot be read"),
     ("comparisons_index", npy(np.full((200, 3), 1, dtype=np.int32)), "is not a complete model"),
 ])  # fmt: skip

@@ -6,8 +6,8 @@ An uncompressed zip archive with a fixed order and no dates, so that the same co
 - ``<name>.npy`` : one NumPy array each (version 1.0, little-endian, never pickled).
 - The comment of the archive is ``nearer-<kind> sha256:`` and the SHA-256 of all bytes before the comment.
 
-The checksums detect damage, not malice; reading a file runs nothing that it contains, and takes memory by the bytes
-that are there, not by the lengths and shapes that it names.
+The checksums detect damage, not malice; reading a file runs nothing that it contains, and takes memory for the
+bytes that are there, not for the lengths and shapes that it states.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _members(archive: zipfile.ZipFile, newest: int, size: int) -> tuple[dict[str
         raise FileFormatError(f"{writer}; nearer {nearer.__version__} reads formats up to {newest}: update it")
     listed = header["arrays"]
     if sorted(archive.namelist()) != sorted([_HEADER, *(f"{name}.npy" for name in listed)]):
-        raise FileFormatError("holds different arrays from those its header lists")
+        raise FileFormatError("does not hold the arrays that its header lists")
     return header, {name: _array(name, archive.read(f"{name}.npy"), about, size) for name, about in listed.items()}
 
 
@@ -169,9 +169,9 @@ def _array(name: str, data: bytes, about: dict[str, Any], size: int) -> np.ndarr
     except Exception as error:  # the header is parsed as Python, which can fail in many ways
         raise FileFormatError(f"array {name} cannot be read ({error})") from error
     if dtype.kind not in "biufU" or dtype.str != about["dtype"] or list(shape) != about["shape"]:
-        raise FileFormatError(f"array {name} has dtype {dtype}, shape {shape}, not those of the header")
+        raise FileFormatError(f"array {name} has dtype {dtype}, shape {shape}, not as in the header")
     n_bytes = math.prod(shape) * dtype.itemsize
-    # Rows that take no bytes could be as many as the file likes.
+    # A shape could state any number of rows that take no bytes.
     rows = math.prod(max(length, 1) for length in shape)
     if min(shape, default=0) < 0 or n_bytes != len(data) - start or not dtype.itemsize or rows > size:
         found = f"{len(data) - start:,} bytes"

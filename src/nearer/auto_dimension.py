@@ -24,8 +24,8 @@ from nearer.solvers.sgd import adaptive_start
 # A larger dimension is preferred if it makes held-out answers likelier by more than this many standard errors, and
 # satisfies more of them. A superfluous dimension makes predictions worse, so a small gain suffices.
 _BETTER = 1.0
-# `choose_components`: parts held out, of all parts; largest dimension tried first, doubled as long as the largest wins,
-# and the limit of that; answers per coordinate, beyond which a sample is used.
+# `choose_components`: folds held out, and all folds; largest dimension tried at first, doubled as long as it wins, and
+# its limit; answers per coordinate, beyond which a sample is used.
 _HELD_OUT, _PARTS = 2, 5
 _FIRST_LOOK, _LAST_LOOK = 6, 48
 _PER_COORDINATE = 100
@@ -82,7 +82,7 @@ def weigh(dims: np.ndarray, ratios: np.ndarray, units: np.ndarray, weights: np.n
 
 
 def _standard_errors(gain: np.ndarray) -> float:
-    """The sum of gains in units of its standard error."""
+    """The sum of gains divided by its standard error."""
     spread = float(gain.std()) * len(gain) ** 0.5
     return float(gain.sum()) / spread if spread > 0 else 0.0
 

@@ -30,14 +30,14 @@ from nearer.tables.table import Table
 
 __all__ = ["CheckResult", "Contradiction", "Suspicion", "check", "suspicions"]
 
-# Suspicion, see benchmarks/results/suspicion.md: by this fraction more answers have to disagree than agree; a column
-# has to have few values; with trial numbers alone, at least this many answers have to be there twice.
+# Thresholds, see benchmarks/results/suspicion.md: minimum excess of disagreeing answers, as a fraction; maximum number
+# of values of a column; minimum number of doubled answers, if only trial numbers are known.
 _MOST, _FEW_VALUES, _MIN_DOUBLED = 0.2, 12, 50
 
 
 @dataclass(frozen=True)
 class Contradiction:
-    """A comparison made both ways: the row as most answered it, with the answers for and against."""
+    """A comparison answered both ways: the row of the majority, with the answers for and against."""
 
     row: tuple[str | int, ...]
     votes_for: float
@@ -59,13 +59,13 @@ class CheckResult:
     n_objects: int
     dropped: dict[str, int]
     n_degenerate: int
-    n_answers: float  # answers that gave comparisons, votes each counted
+    n_answers: float  # answers that gave comparisons; each vote counts
     weights_are_votes: bool
     n_questions: int  # distinct questions
     n_repeated_questions: int  # those answered more than once
     n_repeated_answers: float  # the answers to these
     n_divided_questions: int  # those answered in more than one way
-    contradictions: list[Contradiction]  # the most evenly divided with the most answers first
+    contradictions: list[Contradiction]  # most evenly divided first, then by number of answers
     noise_ceiling: float | None
     noise_ceiling_low: float | None
     unseen: list[str | int]  # objects in no comparison
@@ -128,7 +128,7 @@ class CheckResult:
             contradiction["row"] = list(contradiction["row"])
         if self.too_few is not None:
             values["too_few"] = [{"object": name, "n_questions": count} for name, count in self.too_few.items()]
-        if not self.n_attention_checks:  # then as in files of earlier versions
+        if not self.n_attention_checks:  # then omitted, as in earlier versions
             del values["n_attention_checks"], values["n_attention_failed"]
         return {**values, "ok": self.ok, "problems": self.problems, "facts": self.facts()}
 
@@ -261,7 +261,7 @@ def _contradictions(asked: list[np.ndarray], counts: np.ndarray, names: np.ndarr
 
 
 def components(index: np.ndarray, n_objects: int, seen: np.ndarray) -> list[np.ndarray]:
-    """The `seen` objects of each connected component of the graph that links those of each row, the largest first."""
+    """Connected components of the `seen` objects, linked if they share a row; the largest first."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
@@ -295,7 +295,7 @@ class Suspicion(NamedTuple):
 
 
 def suspicions(comparisons: Comparisons, unused: Mapping[str, Any] | None = None) -> list[Suspicion]:
-    """Look for signs that answers were recorded or read the wrong way: names, doubled, column.
+    """Look for signs of wrongly recorded or read answers, of the kinds "names", "doubled" and "column".
 
     People who answered the other way round are found by `nearer.people.participants`.
 
@@ -315,7 +315,7 @@ def _alike(comparisons: Comparisons) -> list[Suspicion]:
         values, code, count = np.unique(np.array(plain, dtype=str), return_inverse=True, return_counts=True)
         if len(values) == len(texts):
             continue
-        if what == "objects":  # an object may be in a quadruplet twice, and its name is then as well
+        if what == "objects":  # a quadruplet may have an object, and so a name, twice
             twice, alike = (np.count_nonzero(np.diff(np.sort(cells)) == 0) for cells in (index, code[index]))
             if alike > twice:
                 continue
@@ -327,7 +327,7 @@ def _alike(comparisons: Comparisons) -> list[Suspicion]:
 
 
 def _doubled(comparisons: Comparisons) -> list[Suspicion]:
-    """Answers recorded twice: one participant and question, equal in response and in time, or else in trial number."""
+    """Answers recorded twice: same participant, question and response, and same time or else trial number."""
     from scipy.stats import poisson
 
     answers, (question, response) = comparisons.answers, responses(comparisons)
@@ -353,7 +353,7 @@ def _doubled(comparisons: Comparisons) -> list[Suspicion]:
         suspected = double >= _MIN_DOUBLED and double == n_pairs(*given)
     else:
         return []
-    text = f"{double:,} answers seem to be there twice, with the same participant, question, response and {what}."
+    text = f"{double:,} answers seem to be recorded twice, with the same participant, question, response and {what}."
     return [Suspicion("doubled", (), text)] if suspected else []
 
 
@@ -371,10 +371,10 @@ def _counts(pair: np.ndarray, n_pairs: int) -> np.ndarray:
 
 
 def _agreement(near: np.ndarray, far: np.ndarray, answer: np.ndarray) -> np.ndarray:
-    """Agreement of each answer with others, which have its two pairs as the near and as the far one, (2, N).
+    """Agreement of each answer with others, of which `near` and `far` (2, N) have its pairs as near or as far pair.
 
-    Positive if its near pair was near more often among them than its far pair, each in standard deviations of a fair
-    coin; 0 where the others do not have both pairs.
+    Positive if its near pair is near more often in the others than its far pair, in standard deviations of a fair
+    coin; 0 unless the others have both pairs.
     """
     leaning = (near - far) / np.sqrt(np.maximum(near + far, 1))
     return np.bincount(answer, weights=(leaning[0] - leaning[1]) * (near + far > 0).all(axis=0))
@@ -392,7 +392,7 @@ def _disagree(agrees: np.ndarray, n_tests: int) -> bool:
 def _contradicting(
     comparisons: Comparisons, pair: np.ndarray, n_pairs: int, unused: Mapping[str, Any]
 ) -> list[Suspicion]:
-    """Columns that split the answers into contradicting parts, as a column that says how to read them would."""
+    """Columns that split the answers into contradicting parts, and may say how to read them."""
     cells = {name: comparisons.of_rows(np.array(list(map(str, values)))) for name, values in unused.items()}
     values = {name: np.unique(column) for name, column in cells.items()}
     tried = [(name, one) for name in cells if 1 < len(values[name]) <= _FEW_VALUES for one in values[name].tolist()]
@@ -404,21 +404,21 @@ def _contradicting(
         agrees = (_agreement(others[0][ends], others[1][ends], of) for ends, others, of in parts)
         if name not in found and all(_disagree(one, len(tried)) for one in agrees):
             found[name] = Suspicion("column", (name,), (
-                f"Answers where the unused column {name} is {value!r} contradict the others: what is near there is far "
-                "in these. Does it say how answers are meant?"
+                f"Answers where the unused column {name} is {value!r} contradict the others: near and far are "
+                "exchanged. Does it say how answers are meant?"
             ))  # fmt: skip
     return list(found.values())
 
 
-_SAMPLE, _FEW = 200, 12  # rows looked at; values of a column, and columns, that may say something about answers
+_SAMPLE, _FEW = 200, 12  # rows looked at; most values of a column, and most columns, that are checked
 
 
 def unused_values(table: Table, layout: Layout) -> dict[str, np.ndarray]:
-    """Columns that are not used and have few values in the first rows, as text for each answer of the table."""
+    """Unused columns with few values in the first rows: a text for each answer of the table."""
     head, columns = table.head(_SAMPLE), {}
     few = [at for at in resolve(table, layout).unused if 1 < len({row[at] for row in head}) <= _FEW]
     for at in few[:_FEW]:
-        # Read as if it said how a question was chosen, a column has its place among the answers.
+        # Declared as `chosen_by`, the column is read and carried along with the answers.
         with contextlib.suppress(FileFormatError):
             plan = resolve(table, layout.updated(Layout(chosen_by=at + 1)))
             (found,), _ = decode(table, [plan], table.read(positions_of([plan])))

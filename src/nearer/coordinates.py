@@ -33,7 +33,7 @@ def write_embedding(
     bad = np.isinf(X).any(axis=1) | (np.isnan(X).any(axis=1) & ~np.isnan(X).all(axis=1))
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(f"embedding: got {X[row].tolist()} in row {row}, expected finite numbers, or NaN alone")
+        raise ValueError(f"embedding: got {X[row].tolist()} in row {row}, expected finite numbers, or only NaN")
     _, checked = check_objects(len(X), labels)
     names = [str(row) for row in range(len(X))] if checked is None else checked.tolist()
     suffix = check_ending(path, POSITIONS)
@@ -70,6 +70,6 @@ def read_embedding(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray
     half = np.isnan(X).any(axis=1) & ~np.isnan(X).all(axis=1)
     if half.any():
         row = int(np.argmax(half))
-        raise table.refusal(f"got {X[row].tolist()}, expected numbers, or empty cells alone for no position", row + 1)
+        raise table.refusal(f"got {X[row].tolist()}, expected numbers, or only empty cells for no position", row + 1)
     is_count = table.labels.tolist() == [str(row) for row in range(len(X))]
     return X, None if is_count else table.labels

@@ -75,7 +75,7 @@ def merge_small_groups(
         return codes, names, None
     sizes = np.bincount(codes[codes >= 0], minlength=len(names))
     kept = np.sort(np.argsort(-sizes, kind="stable")[: most - 1])
-    new = np.full(len(names) + 1, most - 1)  # the last entry is that of -1, no group
+    new = np.full(len(names) + 1, most - 1)  # the last entry is for -1, no group
     new[kept] = np.arange(most - 1)
     new[-1] = -1
     return new[codes], [*(names[k] for k in kept), f"other ({len(names) - most + 1:,} groups)"], most - 1

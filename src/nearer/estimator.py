@@ -67,7 +67,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
     init : "random" or array-like of float, shape (n_objects, n_components), default "random"
         Starting point. An array is used as it is, once.
     n_objects : int, optional
-        Number of objects; default: that of the comparisons, or the highest index plus one.
+        Number of objects; default: as the comparisons state, or the highest index plus one.
     max_seconds : float, optional
         Time limit of a fit, including all starts and the estimation of lapse rates; the map found by then is kept.
     reliability : bool, default False
@@ -101,7 +101,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
     n_comparisons_at_start_ : int
         Comparisons at the last random start.
     history_ : History
-        One row per epoch, including those of the estimation of lapse rates.
+        One row per epoch, including the epochs of estimating lapse rates.
     result_ : Result
         What the solver returned; its embedding is not centred or rotated, and has no rows of NaN.
     loss_ : Loss
@@ -128,9 +128,9 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
     reliability_: Reliability | None = field(init=False)
 
     def set_params(self, **params: Any) -> OrdinalEmbedding:
-        """Change parameters by name, those of the solver as ``solver__max_epochs`` and the like.
+        """Change parameters by name; parameters of the solver are ``solver__max_epochs`` and the like.
 
-        If the solver is a name, parameters of its own make it an instance.
+        If the solver is a name, setting its parameters makes it an instance.
         """
         if any(name.startswith("solver__") for name in params):
             params["solver"] = get_solver(params.get("solver", self.solver))
@@ -166,7 +166,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
             Fit on this Dask cluster; an address is such as "tcp://host:8786" or "local:4". Needs the extra
             ``nearer[dask]``.
         checkpoint : path-like, optional
-            File that keeps all that is needed to go on from the last epoch. It stays there when the fit is done.
+            File from which the fit can be resumed after the last epoch. It is kept when the fit is done.
         resume : bool, default False
             Go on from `checkpoint` if that file exists; the end is the same, bit for bit, as without a break. It is
             refused if it is of other data or other parameters; `max_seconds`, `max_epochs` and `n_jobs` may change.
@@ -174,7 +174,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         solver = self._checked_solver()
         check_bool(resume, "resume")
         if resume and checkpoint is None:
-            raise ValueError("resume: got True without checkpoint, expected the file to go on from in checkpoint")
+            raise ValueError("resume: got True without checkpoint, expected the file to resume from as checkpoint")
         saved = None if checkpoint is None else Checkpoint(checkpoint, resume)
         given_start = not isinstance(self.init, str)
         if given_start or (self.warm_start and hasattr(self, "embedding_")):
@@ -186,7 +186,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         spent = TimeSpent()
         d = self._dimension(held, saved)
         n_init = 1 if given_start else int(self.n_init)
-        # As many starts as are asked for, once the objective has found that they fit into memory.
+        # Starts are made after the objective has checked that they fit into memory.
         starts = itertools.repeat(self._starting_point)
         found = self._solve(source, d, n_init, solver, starts, saved, spent)
         self.n_comparisons_at_start_ = int(found.n_comparisons)
@@ -220,7 +220,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         comparisons = _joined(self.comparisons_, further)
         if self.n_objects is not None and comparisons.n_objects > self.n_objects:
             raise ValueError(f"n_objects: got comparisons over {comparisons.n_objects:,}, expected {self.n_objects:,}")
-        loss = self.loss_  # that of the present map
+        loss = self.loss_  # the loss of the present map
         starts: list[Start] = [lambda rng, shape: extended(self.embedding_, further, loss, shape, rng, self.n_jobs)]
         if len(comparisons) >= 2 * self.n_comparisons_at_start_:
             starts += [lambda rng, shape: rng.normal(size=shape)] * int(self.n_init)
@@ -243,7 +243,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         Parameters
         ----------
         path : path-like
-            By custom ends in ``.nearer``.
+            Usually ends in ``.nearer``.
         force : bool, default False
             Replace an existing file.
         feature_map : FeatureMap, optional
@@ -383,7 +383,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         elif self.n_components != "auto":
             raise ValueError(f"n_components: got {self.n_components!r}, expected a number >= 1 or 'auto'")
         elif not isinstance(self.init, str):
-            raise ValueError("n_components: got 'auto' and a starting point in init, which has a dimension already")
+            raise ValueError("n_components: got 'auto' and a starting point in init, which fixes the dimension")
         check_integer(self.n_init, "n_init", 1)
         if isinstance(self.init, str) and self.init != "random":
             raise ValueError(f"init: got {self.init!r}, expected 'random' or an array (n_objects, n_components)")
@@ -400,7 +400,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         return solver
 
     def _dimension(self, comparisons: Comparisons | None, checkpoint: Checkpoint | None) -> int:
-        """The number of dimensions; "auto": that of the fit to resume, or chosen from comparisons in memory."""
+        """The number of dimensions; "auto": as in the fit to resume, or chosen from comparisons in memory."""
         if not isinstance(self.n_components, str):
             return int(self.n_components)
         if checkpoint is not None and checkpoint.found:
@@ -551,9 +551,9 @@ def set_result(estimator: OrdinalEmbedding, result: Result, n_columns: int) -> N
 
 
 def _joined(earlier: Comparisons, further: Comparisons) -> Comparisons:
-    """All comparisons over the objects of the further ones, equal rows merged; quadruplets if either has them.
+    """Earlier and further comparisons together, equal rows merged; quadruplets if either has them.
 
-    The first objects of the further ones are those of the earlier ones, in the same order.
+    The further comparisons must number the earlier objects first, in the same order.
     """
     kinds = {earlier.kind, further.kind}
     n_objects = max(earlier.n_objects, further.n_objects)

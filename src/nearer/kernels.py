@@ -410,7 +410,7 @@ def _squared_distances(X, i, j, l, k):  # noqa: E741
 
 @_jit
 def _prefetch_ends(rows, index, p):
-    """Prefetch both ends of the rows of triplet p, which is all of a row of about ten numbers."""
+    """Prefetch both ends of the rows of triplet p, hence whole rows of up to about ten numbers."""
     length = rows.shape[1]
     for e in range(3):
         start = index[p, e] * length
@@ -861,7 +861,7 @@ def best_places(index, scale, kind, param, X, offsets, rows, order, places, leas
             if weighted:
                 weight[r] = scale[p]
         best, stay, lowest = -1, 0.0, 0.0
-        for q in range(-1, places.shape[0]):  # the first is where it is
+        for q in range(-1, places.shape[0]):  # first its own position
             place = X[o, 0] if q < 0 else places[q, 0]
             _distances_from(place, near_fixed, near_moves, near_other, n, near)
             _distances_from(place, far_fixed, far_moves, far_other, n, far)
@@ -959,7 +959,7 @@ def with_formula(formula):
 
 @functools.cache
 def _log_compilation() -> None:
-    # A warning, since a log that nobody has set up, as in a notebook, shows nothing below it.
+    # A warning, since without logging set up, as in a notebook, lower levels are not shown.
     logger.warning("compiling the inner loops for this machine, once: some seconds")
 
 

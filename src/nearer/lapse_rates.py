@@ -19,7 +19,7 @@ from nearer.notebook import data_frame
 SHARES = frozen(np.linspace(0.0, 1.0, 41))
 # Prior on the lapse rate, with the weight of one participant: 1/2 at zero, the rest uniform.
 _BEFORE = frozen(np.append(0.5, np.zeros(len(SHARES) - 1)) + 0.5 / len(SHARES))
-# Of the distribution of lapse rates: at most this many EM steps, or until no probability changes by more.
+# EM for the distribution of lapse rates: maximum number of steps, and the change of a probability at which it ends.
 _STEPS, _CHANGE = 200, 1e-4
 # EM between lapse rates and a map ends when no lapse rate changes by more.
 _TOLERANCE = 0.005
@@ -39,7 +39,7 @@ class Reliability:
         return f"Reliability of {len(self.guesses):,} people: {half:,} guess more often than not"
 
     def settled(self, before: Reliability | None) -> bool:
-        """Whether the lapse rates are those of the EM step before, up to the tolerance."""
+        """Whether the lapse rates equal those of the previous EM step within the tolerance."""
         return before is not None and bool(np.abs(self.guesses - before.guesses).max() < _TOLERANCE)
 
     def table(self) -> dict[str, list[Any]]:
@@ -98,7 +98,7 @@ def responsibilities(chance: np.ndarray, people: Coded, posterior: np.ndarray) -
 def weigh_answers(
     chance: np.ndarray, people: Coded, weights: np.ndarray | None, shares: np.ndarray | None = None
 ) -> tuple[np.ndarray, Reliability]:
-    """E-step: weights of the rows times the probability that they are no guesses, and the lapse rates.
+    """E-step: weights of the rows times the probability that they are not guesses, and the lapse rates.
 
     `shares` (N,) are the answers that each row stands for, see `shares_of_answers`; default: one.
     """

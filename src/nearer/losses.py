@@ -33,9 +33,9 @@ class Loss:
     name: ClassVar[str] = ""  # as accepted by `get_loss`; of a built-in loss as in `nearer.registry`
     kind: ClassVar[int] = -1  # code in `nearer.kernels`
     convex_in_gram: ClassVar[bool] = False  # convex as a function of the Gram matrix
-    has_model: ClassVar[bool] = False  # minus the log of a probability: `probability` exists
+    has_model: ClassVar[bool] = False  # minus the log of a probability, so `probability` exists
     heavy_tailed: ClassVar[bool] = False
-    tolerance: ClassVar[float] = 1.0  # factor on that of the default solver; below 1 if small gains still matter
+    tolerance: ClassVar[float] = 1.0  # factor on `tol` of the default solver; below 1 if small gains still matter
 
     def __init_subclass__(cls) -> None:
         for entry in LOSSES.values():
@@ -86,14 +86,14 @@ class CustomLoss(Loss):
     """Base class of custom losses: a subclass is a frozen dataclass that defines `formula`.
 
     The kernels are compiled around the formula once in each process. Every solver takes such a loss, ``convex`` only if
-    the class says ``convex_in_gram = True`` and defines `dual`. `name` defaults to that of the class, in lower case.
+    the class says ``convex_in_gram = True`` and defines `dual`. `name` defaults to the class name in lower case.
     """
 
     def __init_subclass__(cls) -> None:
         if "name" not in vars(cls):
             cls.name = cls.__name__.lower()
         if find(LOSSES, cls.name) is not None:
-            raise ValueError(f"{cls.__name__}: got the name {cls.name!r} of a built-in loss, expected one of its own")
+            raise ValueError(f"{cls.__name__}: got the name {cls.name!r} of a built-in loss, expected another")
 
     @staticmethod
     def formula(near: float, far: float, param: float) -> tuple[float, float, float]:

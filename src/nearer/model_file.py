@@ -33,10 +33,10 @@ from nearer.warning_types import ReproducibilityWarning
 FORMAT = 2
 _KIND = "model"
 _HOMES = ("nearer.estimator", "nearer.shortcuts")  # of the classes that are saved
-_CODED = ("kind", "participant", "chosen_by")  # what is known of answers as codes of names
+_CODED = ("kind", "participant", "chosen_by")  # fields of answers that are codes of names
 _OF_RESULT: dict[str, Any] = {"n_iter": int, "n_gradients": int, "converged": bool, "message": str}
 
-# Nothing but these is ever made from a name in a file.
+# A name in a file can only create an object of these classes.
 _STEP_SIZES = ("BB", "Constant", "Decaying", "SBB")
 _SOLVERS = (entry.class_name for entry in SOLVERS.values())
 _PARTS = {name: getattr(_solvers, name) for name in (*_STEP_SIZES, *_SOLVERS)}
@@ -74,7 +74,7 @@ def save_model(
 
 
 def read_model(path: Path) -> tuple[str, dict[str, Any], tuple, tuple, dict[str, Any]]:
-    """The class of a saved estimator, its parameters, what makes its map and its result, and other attributes."""
+    """The class of a saved estimator, its parameters, arguments for its map and its result, and other attributes."""
     with path.open("rb") as file:
         header, arrays = read_archive(file, _KIND, FORMAT)
     about, labels = header["estimator"], arrays.get("labels")
@@ -139,7 +139,7 @@ def _encode_estimator(
 
 
 def _decode_comparisons(about: dict[str, Any], labels: np.ndarray | None, arrays: Arrays) -> Comparisons:
-    """Comparisons and the answers they come from; in format 1 every comparison is an answer of its own."""
+    """Comparisons and the answers they come from; in format 1 every comparison is one answer."""
     dropped = {str(reason): int(count) for reason, count in about["dropped"].items()}
     made = arrays["comparisons_index"], int(about["n_objects"]), arrays.get("comparisons_weights"), labels
     if "n_answers" not in about:
@@ -159,14 +159,14 @@ def _decode_comparisons(about: dict[str, Any], labels: np.ndarray | None, arrays
 
 
 def _check_counts(answers: Answers, answer: np.ndarray | None, n_comparisons: int) -> None:
-    """Refuse counts that the arrays do not bear out: later, memory is allocated by them."""
+    """Refuse counts that disagree with the arrays: memory is allocated by them later."""
     known = [*answers.known().values(), *([answers.kind] if isinstance(answers.kind, Coded) else [])]
     if any(len(values) != len(answers) for values in known):
-        raise ValueError("what is known of the answers differs in number")
+        raise ValueError("the columns on answers differ in length")
     if answer is None:
         is_right = len(answers) == n_comparisons
     else:
-        # An answer may have no comparisons if it is an attention check, which an array of its own marks.
+        # Only attention checks, marked in a separate array, may be answers without comparisons.
         is_right = answer.shape == (n_comparisons,) and (bool(known) or len(answers) <= n_comparisons)
         _check_codes(answer, len(answers))
     if not is_right:
@@ -267,5 +267,5 @@ def _decode_reliability(arrays: Arrays) -> Reliability | None:
 
 
 def _text(array: np.ndarray) -> np.ndarray:
-    """An array as it is in memory, where text is held as objects."""
+    """An array in its form in memory, where text is held as objects."""
     return array.astype(object) if array.dtype.kind == "U" else array

@@ -19,7 +19,7 @@ from nearer.solvers import LBFGS
 from nearer.warning_types import UnplacedObjectsWarning
 
 # What the pull to the centre costs an object at the rim of the map, in units of the loss of one comparison. It keeps
-# objects that were only ever said to be far from everything from flying away, and moves the others next to nothing.
+# objects that are only ever the far one from flying away, and hardly moves the others.
 _PULL = 0.01
 
 
@@ -31,7 +31,7 @@ class Placement:
     objects: np.ndarray  # (n_new,), their rows of `full_embedding`
     labels: np.ndarray | None  # (n_new,)
     n_comparisons: np.ndarray  # (n_new,), comparisons that name the object
-    n_satisfied: np.ndarray  # (n_new,), those of them that hold on the map
+    n_satisfied: np.ndarray  # (n_new,), how many of these hold on the map
     n_unused: int  # comparisons given that name no new object
     full_embedding: np.ndarray  # (n_objects, n_components), the map with the new objects; other rows as before
     full_labels: np.ndarray | None  # (n_objects,)
@@ -92,7 +92,7 @@ def place_objects(
 
     The loss of all comparisons that name a new object is minimised over the new objects' positions. Groups of
     objects that no chain of comparisons connects are independent, and each keeps the best of its own starts. The first
-    start has each object at the centre of those it is said to be near, the others at random positions of known objects.
+    start has each object at the centre of the objects it is near to, the others at random positions of known objects.
     """
     n_init = check_integer(n_init, "n_init", 1)
     rng = np.random.default_rng(rng)
@@ -184,9 +184,9 @@ def extended(
 
 
 def _groups(rows: Comparisons, objects: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The group of each new object (those joined by comparisons), that of each comparison, and groups tied to the map.
+    """Groups of new objects joined by comparisons: for each object, for each comparison, and those tied to the map.
 
-    A group is tied if some distance between one of its objects and a known one is compared with anything.
+    A group is tied if some comparison has a distance from one of its objects to a known one.
     """
     number = np.full(n, -1)
     number[objects] = np.arange(len(objects))
@@ -201,7 +201,7 @@ def _groups(rows: Comparisons, objects: np.ndarray, n: int) -> tuple[np.ndarray,
 
 
 def _near_centres(full: np.ndarray, rows: Comparisons, objects: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """For each new object, the mean of the known ones that it is said to be near; the centre if there are none."""
+    """For each new object, the mean of the known objects it is near to; the centre if there are none."""
     pairs = rows.quadruplets()[:, :2]
     pairs = np.concatenate([pairs, pairs[:, ::-1]])
     pairs = pairs[np.isnan(full[pairs[:, 0]]).any(axis=1) & np.isfinite(full[pairs[:, 1]]).all(axis=1)]

@@ -17,7 +17,7 @@ from nearer.warning_types import UnseenObjectsWarning
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a study of which a part was finished; `found` is the result of that part."""
+    """Ctrl-C during a study that was partly finished; `found` is the result so far."""
 
     def __init__(self, found: Any):
         super().__init__("interrupted")

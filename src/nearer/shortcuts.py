@@ -45,7 +45,7 @@ class SOE(_NamedLoss):
 class CKL(_NamedLoss):
     """Crowd kernel learning: `OrdinalEmbedding` with the ckl loss.
 
-    Parameters are those of `OrdinalEmbedding`, without `loss` and `loss_params`, and one more.
+    Takes the parameters of `OrdinalEmbedding`, except `loss` and `loss_params`, and one more.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class CKL(_NamedLoss):
 class TSTE(_NamedLoss):
     """t-distributed stochastic triplet embedding: `OrdinalEmbedding` with the tste loss.
 
-    Parameters are those of `OrdinalEmbedding`, without `loss` and `loss_params`, and one more.
+    Takes the parameters of `OrdinalEmbedding`, except `loss` and `loss_params`, and one more.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ from nearer.objective import LocalObjective, StreamedObjective, resolve_jobs
 
 @dataclass(frozen=True)
 class Found:
-    """What is known of the comparisons of an objective, which need not number objects that occur in none."""
+    """Facts on the comparisons of an objective, which may skip objects that occur in none."""
 
     n_comparisons: int
     n_columns: int  # 3 (triplets) or 4 (quadruplets)
@@ -31,7 +31,7 @@ class Found:
     seen: np.ndarray  # bool (n_objects,), which objects occur in some comparison
     labels: np.ndarray | None
     comparisons: Comparisons | None = None  # if they are in memory
-    n_parallel: int = 1  # starts to run at the same time; side by side they would compete for a disk
+    n_parallel: int = 1  # starts to run in parallel; on disk one at a time, since they would compete
 
 
 # Makes an objective from a loss, n_components, n_jobs and the number of starts, which may need too much memory.

@@ -183,8 +183,8 @@ def test_embedding_refusals(tmp_path):
     for X, labels, message in (
         (np.zeros(3), None, r"got shape \(3,\)"),
         (np.zeros((2, 2)), ["a"], "labels: got 1 labels for 2 objects"),
-        ([[0.0, 0.0], [np.inf, 0.0]], None, "in row 1, expected finite numbers, or NaN alone"),
-        ([[0.0, 0.0], [np.nan, 0.0]], None, "in row 1, expected finite numbers, or NaN alone"),
+        ([[0.0, 0.0], [np.inf, 0.0]], None, "in row 1, expected finite numbers, or only NaN"),
+        ([[0.0, 0.0], [np.nan, 0.0]], None, "in row 1, expected finite numbers, or only NaN"),
     ):
         with pytest.raises(ValueError, match=message):
             write_embedding(path, X, labels)
@@ -195,7 +195,7 @@ def test_embedding_refusals(tmp_path):
         ("label,x1,x3\na,2,3\n", "line 1: got the columns 'label', 'x1', 'x3', expected label, x1"),
         ("label\na\n", "line 1: got the columns 'label', expected label, x1"),
         ("label,x1\na,1e400\n", "line 2, column 'x1': got '1e400', expected a number"),
-        ("label,x1,x2\na,1,\n", r"line 2: got \[1.0, nan\], expected numbers, or empty cells alone"),
+        ("label,x1,x2\na,1,\n", r"line 2: got \[1.0, nan\], expected numbers, or only empty cells"),
     ):
         path.write_text(content)
         with pytest.raises(FileFormatError, match=message):

@@ -209,7 +209,7 @@ def test_the_tooltip_tells_neighbours_and_answers(page):
     assert page.hover(0) == "a"
     assert page.js(lines) == ["nearest: b, d, c", "in 30 answers"]
     assert page.hover(1) == "b"
-    assert page.js(lines) == ["nearest: a, d, c", "in 1 answer: too few for a certain place"]
+    assert page.js(lines) == ["nearest: a, d, c", "in 1 answer: too few to fix a position"]
     assert "Hollow: 1 object" in page.text(".notes")
     # Hollow: the middle of the marker of b is empty, that of a is not.
     page.mouse("mouseMoved", 2, 2)

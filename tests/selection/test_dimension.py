@@ -64,7 +64,7 @@ def test_it_is_decisive_where_smaller_and_larger_dimensions_are_ruled_out():
             4,
             {"falling": 0.004},
             (4,),
-            "4, is the best; but from 2 on more gain less",
+            "4, is the best; but going beyond 2 gains less",
         ),
         ([9.0, 0.0, 4.0], 2, {"accuracy": 0.5}, (2,), "no better than chance"),
         (None, 2, {}, (2,), "only one dimension was tried"),

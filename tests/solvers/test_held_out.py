@@ -76,7 +76,7 @@ def test_the_best_map_is_kept_and_told():
     assert result.converged
     assert result.n_iter == 12  # ten epochs more
     assert result.message == (
-        "converged: held-out comparisons fared no better in 10 epochs "
+        "converged: held-out error did not improve in 10 epochs "
         "(epoch 2 is best on 10 held out: error 0.2, at the end 0.5)"
     )
     assert result.history.column("held_out_error")[:4].tolist() == [0.5, 0.3, 0.2, 0.25]

@@ -29,7 +29,7 @@ def commands() -> dict[str, str]:
 
 
 def explain(error: Exception) -> str | None:
-    """An error in one line if the user can correct its cause, including those of a database or a cluster."""
+    """One line on an error that the user can correct, also in a database or on a cluster; else None."""
     home = type(error).__module__
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}"

@@ -13,7 +13,7 @@ from nearer.cli.output import Say, command
 
 @command("nearer check answers.csv -d 2", "nearer check export.csv --columns anchor=head,near=winner,far=loser --json")
 @click.argument("file", type=click.Path())
-@click.option("-d", "--n-components", type=click.IntRange(1), help="Also look for objects with too few answers for it.")
+@click.option("-d", "--n-components", type=click.IntRange(1), help="Also look for objects with too few answers.")
 @click.option("--exit-code", is_flag=True, help="Exit with code 1 if there is a problem or a suspicion.")
 @inputs.READING
 def check_command(say: Say, file: str, n_components: int | None, exit_code: bool, **reading: Any) -> None:
@@ -29,7 +29,7 @@ def check_command(say: Say, file: str, n_components: int | None, exit_code: bool
     result = inputs.read_answers(say, file, reading)
     found = check(result.comparisons, n_components)
     unused = None
-    if Path(file).is_file() and not file.lower().endswith(".zip"):  # what can be read again
+    if Path(file).is_file() and not file.lower().endswith(".zip"):  # can be read again
         table, layouts, _ = inputs.open_answers(file, reading)
         unused = unused_values(table, layouts[0]) if len(layouts) == 1 else None
     doubts = suspicions(result.comparisons, unused)

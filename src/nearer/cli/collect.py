@@ -166,7 +166,7 @@ def resume(say: Say, study: str, database: str | None) -> None:
 
 
 @_command("nearer collect token fruit --rotate")
-@click.option("--rotate", is_flag=True, help="Make a new one; the one before opens nothing any more.")
+@click.option("--rotate", is_flag=True, help="Make a new token; the old one stops working.")
 def token(say: Say, study: str, database: str | None, rotate: bool) -> None:
     """Show the token of the researcher's page of a STUDY. Works while it is served."""
     _, store = _opened(study, database)

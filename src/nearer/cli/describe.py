@@ -21,7 +21,7 @@ from nearer.cli.output import Say, command
 @options.FORCE
 @inputs.READING
 def describe_command(say: Say, file: str, write: bool, **reading: Any) -> None:
-    """Print a layout file for FILE, which says in TOML what its columns mean, ready to complete.
+    """Print a layout file to complete: it says in TOML what the columns of FILE mean.
 
     Every column is listed with its first cells; what is understood is filled in, and the rest is blank.
     """

@@ -76,7 +76,7 @@ def fit_command(
     if checkpoint:
         from nearer.solvers.checkpoint import Checkpoint
 
-        begun = Checkpoint(checkpoint, given["resume"]).found  # refuses before the work what cannot be used
+        begun = Checkpoint(checkpoint, given["resume"]).found  # refuses unusable options before any work
         say.note(f"{checkpoint}: {'continuing from there' if begun else 'starting afresh'}")
     answers, read = _read(say, file, given)
     coloured = None if answers is None else inputs.read_groups(say, groups, answers.labels, answers.n_objects)
@@ -126,7 +126,7 @@ def _read(say: Say, file: str, given: dict[str, Any]) -> tuple[nearer.Comparison
     from nearer.io.read import find_format
 
     if given["cv"] == 0 and not given["dims"]:
-        options.refuse_given(["cv_by"], "got --cv 0, expected some folds to keep together by it")
+        options.refuse_given(["cv_by"], "got --cv 0, so there are no folds")
     if given["cluster"] is None or options.were_given(inputs.READING.names) or find_format(file) != "parquet":
         result = inputs.read_answers(say, file, given)
         if given["cv_by"] == "participant" and result.comparisons.people is None:

@@ -41,7 +41,7 @@ READING = OptionGroup(
 
 
 def _declared(path: str, reading: dict[str, Any]) -> tuple[tuple[Layout, ...], dict[str, Any], Path | None]:
-    """Layouts of a file, by the options and its layout file; how to open it; the layout file, given or next to it."""
+    """Layouts from options and layout file; how to open the file; the layout file, given or next to it."""
     from nearer.io.read import layout_beside
     from nearer.tables.layout import Layout, load_layouts
 
@@ -85,7 +85,7 @@ def read_answers(say: Say, path: str, reading: dict[str, Any]) -> ReadResult:
 
 
 def open_map(path: str, loss: str | None = None, needs: str = "") -> nearer.OrdinalEmbedding:
-    """Open a model, a folder of `nearer fit`, or coordinates, if these give the attribute that a command `needs`."""
+    """Open a model, a folder of `nearer fit`, or coordinates; refused without the attribute that a command `needs`."""
     file = Path(path)
     if file.is_dir():
         if not (file / SUMMARY).is_file():

@@ -24,7 +24,7 @@ def handled_by(handler: Any) -> Iterator[None]:
 def press_again(dropped: Any) -> None:
     """For `sys.unraisablehook`: Python drops a KeyboardInterrupt that comes in a finaliser or a callback."""
     if issubclass(dropped.exc_type, KeyboardInterrupt):
-        # A moment later, since what is raised in this hook is dropped as well; to the main thread, to wake it.
+        # Later, since an exception raised in this hook is dropped too; sent to the main thread, to wake it.
         again: Callable[..., None] = signal.raise_signal
         if hasattr(signal, "pthread_kill"):  # not on Windows
             again = functools.partial(signal.pthread_kill, threading.main_thread().ident or 0)

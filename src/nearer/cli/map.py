@@ -21,7 +21,7 @@ def _number_or_cv(value: Any) -> float | str:
 @options.POSITIONS
 @click.option("--gamma", type=_number_or_cv, default="cv", help="Inverse width of the kernel.")
 @click.option("--alpha", type=_number_or_cv, default="cv", help="Penalty; larger is smoother.")
-@click.option("--standardise/--as-they-are", default=True, help="Bring all features to one scale first.")
+@click.option("--standardise/--as-they-are", default=True, help="Standardise the features first.")
 @options.RANDOM_STATE
 @options.FORCE
 def map_command(

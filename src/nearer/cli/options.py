@@ -50,7 +50,7 @@ LOSS_OF_COORDINATES = click.option(
 )
 CV_BY = click.option(
     "--cv-by", type=click.Choice(("question", "participant")),
-    help="What stays together in cross-validation: all answers to a question (default, where most of the answers can "
+    help="What stays together in cross-validation: all answers to a question (default, if most of the answers can "
     "be evaluated then), or all of a person.",
 )  # fmt: skip
 N_COMPONENTS = click.option("-d", "--n-components", type=click.IntRange(1), default=2, help="Dimensions of the map.")
@@ -71,12 +71,12 @@ class OptionGroup:
         return function
 
     def of(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Their values, of all that a command got."""
+        """The values of these options among all arguments of a command."""
         return {name: given[name] for name in self.names}
 
 
 def were_given(names: Iterable[str]) -> list[str]:
-    """The options given, of those that set some parameters."""
+    """Which of the options that set these parameters were given."""
     ctx = click.get_current_context()
     return [
         max(parameter.opts, key=len)

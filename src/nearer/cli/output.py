@@ -27,12 +27,12 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
 def visible(text: str) -> str:
-    """Spell out control characters, so that a label cannot command the terminal."""
+    """Spell out control characters, so that a label cannot control the terminal."""
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def json_text(values: Mapping[str, Any]) -> str:
-    """Values and arrays as JSON; what is not finite becomes null."""
+    """Values and arrays as JSON; non-finite numbers become null."""
 
     text = json.dumps(values, default=lambda value: value.tolist() if hasattr(value, "tolist") else str(value))
     return json.dumps(json.loads(text, parse_constant=lambda _: None), indent=2)
@@ -71,7 +71,7 @@ class Say:
         return while_compiling(lambda: self.note("compiling for this machine, once: some seconds"))
 
     def result(self, values: Mapping[str, Any], text: str | None = None) -> None:
-        """Print `values` as JSON, or `text` if any, on a terminal without control characters."""
+        """Print `values` as JSON, or else `text`, its control characters spelled out on a terminal."""
         if self.as_json:
             click.echo(json_text(values))
         elif text is not None:
@@ -135,8 +135,8 @@ class OutputFile(click.Path):
 class Results:
     """A folder for results called `names`, prepared in a hidden one and moved into place at the end.
 
-    What cannot be written is refused at once. A new folder appears as a whole. In one that exists, summary.json is
-    removed first and moved last: where it is there, the other files belong to it.
+    A read-only folder is refused at once. A new folder appears as a whole. In one that exists, summary.json is
+    removed first and moved last: where it exists, the other files belong to it.
     """
 
     def __init__(self, folder: str | os.PathLike[str], names: Sequence[str], force: bool):

@@ -31,12 +31,12 @@ def _size(text: str) -> tuple[float, float]:
     "--axes",
     type=options.dimensions,
     metavar="I,J",
-    help="Which two, of a map with more.  [default: 1,2; all of three]",
+    help="The two dimensions to show, if there are more.  [default: 1,2; all of three]",
 )
 @options.GROUPS
 @click.option("--labels/--no-labels", "with_labels", default=True, help="Write the labels.")
 @click.option("--regions/--no-regions", default=True, help="Draw regions of uncertainty, if the fit found them.")
-@click.option("--size", type=_size, metavar="WIDTHxHEIGHT", help="Of the map in inches, such as 5x4.")
+@click.option("--size", type=_size, metavar="WIDTHxHEIGHT", help="Size of the map in inches, such as 5x4.")
 @click.option("--title", help="Title of the picture.")
 @click.option("--dpi", type=click.FloatRange(10, 2000), default=200, help="Dots per inch of a PNG.")
 @click.option("--file", type=click.Path(), help="Answers for the calibration, preferably new ones.")

@@ -27,11 +27,11 @@ def progress(comparisons: Comparisons | None, limit: float | None) -> Iterator[C
         now = time.perf_counter()
         if now - last < _EVERY:
             return
-        last = now  # at once: other starts may run beside this one
+        last = now  # set at once: other starts may run in parallel
         text = f"epoch {row.epoch}  objective {row.objective:.5g}"
         if comparisons is not None:
             X = np.full((comparisons.n_objects, state.X.shape[1]), np.nan)
-            X[comparisons.seen] = state.X  # which has the objects that occur only
+            X[comparisons.seen] = state.X  # a state has only the objects that occur
             text += f"  error {comparison_error(X, comparisons[:_SAMPLE]):.1%}"
         left = "" if limit is None else f"  left {max(limit - (now - began), 0):.0f} s"
         status.update(f"{text}  {now - began:.0f} s{left}")

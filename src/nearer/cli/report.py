@@ -32,8 +32,8 @@ def report_command(
     """Write the report of a MAP again, with other pictures, groups or answers.
 
     MAP is a folder that `nearer fit` wrote, its model file, or coordinates (embedding.csv). All that was found out
-    before (regions, dimensions, learning curve, scores) is taken over from the folder's summary.json; with --file, what
-    the other answers say takes the place of the scores.
+    before (regions, dimensions, learning curve, scores) is taken over from the folder's summary.json; with --file,
+    scores on the other answers replace the earlier ones.
     """
     from nearer.reports import Report, describe
     from nearer.reports.sentences import scores_line

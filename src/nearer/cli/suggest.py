@@ -51,7 +51,7 @@ def suggest_command(
     every: Any = objects
     if objects is not None:
         every = int(objects) if objects.isdecimal() else read_objects(objects, LIST).labels.tolist()
-    # The inverse of a matrix has other last digits on another number of BLAS threads.
+    # The last digits of an inverse depend on the number of BLAS threads.
     with say.compiling(), threadpool_limits(1, "blas"):
         found = suggest(
             known,

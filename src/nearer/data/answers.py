@@ -1,4 +1,4 @@
-"""`Answers`: what is known of each answer beside what it says."""
+"""`Answers`: what is known of each answer besides the choice itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DETAILS = ("seconds", "order", "side", "catch", "correct", "chosen_by")
 # Words of the field `side`; -1, unknown, is the last.
 _OPTIONS = [f"option{place}" for place in range(4, 129)]
 SIDE_NAMES = np.array(["first", "second", "third", *_OPTIONS, None], dtype=object)
-# Strategies that choose a question without looking at earlier answers: at random, or from a list fixed beforehand.
+# Strategies that do not depend on earlier answers: at random, or from a list fixed beforehand.
 NOT_ADAPTIVE = ("random", "balanced", "repeat", "catch", "check", "validation", "test", "unknown")
 
 
@@ -50,7 +50,7 @@ class Answers:
         return self.n
 
     def known(self) -> dict[str, Any]:
-        """The fields that are there, without `kind` and `n`."""
+        """The fields that are not None, without `kind` and `n`."""
         names = (field.name for field in fields(self)[2:])
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
@@ -86,7 +86,7 @@ class Answers:
         return Answers(kind, n, **{name: value[rows] for name, value in self.known().items()})
 
     def flipped(self, entries: np.ndarray) -> Answers:
-        """The same with some answers, int (m,), turned round: their side and correctness become unknown."""
+        """A copy with some answers, int (m,), reversed: their side and correctness become unknown."""
         changed = self.known()
         for name in ("side", "correct"):
             if name in changed:

@@ -26,7 +26,7 @@ UNKNOWN = "unknown"  # a participant or a strategy that is not known
 class Column:
     """One column of a table: numbers, or texts as codes of their distinct `values`."""
 
-    # (n_rows,): int or float, NaN for an empty cell; with values their codes, int32, -1 for an empty cell.
+    # (n_rows,): int or float, NaN for an empty cell; if there are values, int32 codes, -1 for an empty cell.
     cells: np.ndarray
     values: Any = None  # a pyarrow array of strings; None for numbers
 
@@ -44,7 +44,7 @@ class Column:
         return np.isnan(self.cells) if self.cells.dtype.kind == "f" else np.zeros(len(self), bool)
 
     def without(self, missing: Sequence[str]) -> Column:
-        """The same, with cells that hold a code for a missing value empty."""
+        """A copy in which codes for a missing value are empty cells."""
         if not self.is_text:
             marked = np.isin(self.cells, [float(code) for code in missing if is_number_text(code)])
             return Column(np.where(marked, np.nan, self.cells)) if marked.any() else self
@@ -95,7 +95,7 @@ class Column:
         return Column(cells, pa.array(map(_spell, numbers.tolist()), pa.string()))
 
     def as_numbers(self, decimal_comma: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Read the column as numbers, NaN where a cell is empty or no number; and mark the cells that are no number."""
+        """Read the column as numbers, NaN where a cell is empty or not a number; and mark the latter."""
         if not self.is_text:
             return self.cells.astype(np.float64), np.zeros(len(self), bool)
         stripped = pc.utf8_trim_whitespace(self.values)
@@ -108,7 +108,7 @@ class Column:
         return values[self.cells], np.append(~_mask(is_number), False)[self.cells]
 
     def find(self, column: Column) -> np.ndarray:
-        """The place of each cell of a column among these names (as of `names_in`), int32; -1 for none and empty."""
+        """The position of each cell in these names (see `names_in`), int32; -1 if unknown or empty."""
         if not self.is_text and not column.is_text:
             return self._places(whole_numbers(column))
         column = column.spelled()
@@ -117,7 +117,7 @@ class Column:
         else:
             numbers = np.array([int(text) if is_whole(text) else -1 for text in column.texts()], np.int64)
             places = np.where(numbers < 0, np.int32(-1), self._places(numbers))
-        # -1 is the last: faster than a check
+        # index -1 takes the last: faster than a check
         return np.take(np.append(places, np.int32(-1)), column.cells, mode="wrap")
 
     def _places(self, numbers: np.ndarray) -> np.ndarray:
@@ -132,7 +132,7 @@ class Column:
 
     @cached_property
     def _table(self) -> np.ndarray | None:
-        """Number, counted from the lowest, to place, where the numbers are dense enough for a table."""
+        """Table from number, less the lowest, to position; only if numbers are dense enough."""
         low = int(self.cells[0])
         size = int(self.cells[-1]) - low + 1
         if size > 16 * len(self) + 1024:
@@ -165,7 +165,7 @@ def column_from_arrow(data: Any) -> Column:
     elif types.is_integer(kind):
         if kind != pa.int32():  # narrower types overflow in arithmetic, wider ones do not fit
             chunked = chunked.cast(pa.int64())
-        if chunked.null_count:  # floats would give neighbours beyond 2^53 one name
+        if chunked.null_count:  # floats would merge neighbours beyond 2^53
             chunked = chunked.cast(pa.string())
     if is_text(chunked.type) or types.is_null(kind):
         return _text_column(chunked)
@@ -225,7 +225,7 @@ def _as_text(cell: Any, row: int) -> str | None:
 
 
 def names_in(columns: Sequence[Column]) -> Column:
-    """Each name in some columns without empty cells, sorted: numbers by size, beside text texts by code point."""
+    """Distinct names in columns without empty cells, sorted: numbers by size; if there is text, all by code point."""
     if any(column.is_text for column in columns):
         texts = pc.unique(pa.chunked_array([column.used() for column in columns], pa.string()))
         return Column(np.arange(len(texts), dtype=np.int32), texts.take(pc.sort_indices(texts)))
@@ -252,7 +252,7 @@ def whole_numbers(column: Column) -> np.ndarray:
 
 
 def distinct(numbers: np.ndarray) -> np.ndarray:
-    """Whole numbers, each once, ascending; `np.unique` of NumPy 2.3 and later takes 20 times as long if many differ."""
+    """Distinct whole numbers, ascending; `np.unique` of NumPy 2.3 and later takes 20 times as long if many differ."""
     ordered = np.sort(numbers, axis=None)
     return ordered[np.diff(ordered, prepend=ordered[:1] - 1) != 0]
 

@@ -57,7 +57,7 @@ class Comparisons(Parts):
     dropped : dict of str to int
         Reason -> rows left out by a constructor on request.
     flow : Flow
-        How many answers were collected and left out before these, see `Flow`; a part has that of the whole.
+        How many answers were collected and left out before these, see `Flow`; a part has the flow of the whole.
     """
 
     flow: Flow = None  # type: ignore[assignment]  # never None, see `_holding`
@@ -83,7 +83,7 @@ class Comparisons(Parts):
         return _holding, (vars(self),)
 
     def replaced(self, **changes: Any) -> Comparisons:
-        """The same with some parts exchanged for others that are known to be valid."""
+        """A copy with some fields replaced by valid ones."""
         return _holding(vars(self) | changes)
 
     @classmethod
@@ -113,8 +113,8 @@ class Comparisons(Parts):
             if about:
                 raise ValueError(f"{next(iter(about))}: Comparisons bring their own, expected none")
             if questions.answer is not None:
-                raise ValueError("questions: got comparisons of which several come from one answer, expected one each")
-            # What was chosen before, and whether rightly, says nothing about these answers.
+                raise ValueError("questions: got several comparisons from one answer, expected one from each")
+            # Sides and correctness of earlier answers do not hold for these.
             known = {name: v for name, v in questions.answers.known().items() if name not in ("side", "correct")}
             objects: dict[str, Any] = {"n_objects": questions.n_objects, "labels": questions.labels}
             asked = Asked(questions.kind, questions.index, known, questions.weights, clean=True, **objects)
@@ -151,7 +151,7 @@ class Comparisons(Parts):
     ) -> Comparisons:
         """Random triplets (i, j of the same class, k of another) from class labels of shape (n_objects,).
 
-        The anchor is uniform over the objects that share their class with another, j and k over those possible.
+        The anchor is uniform over the objects that share their class with another, then j and k over all possible ones.
         """
         return cls._noisy(generated.from_classes, (y, n_comparisons), random_state, noise, labels)
 
@@ -227,7 +227,7 @@ class Comparisons(Parts):
         return None if people is None else people.each()
 
     def of_rows(self, values: Any) -> Any:
-        """Values of the answers, of length ``len(answers)``, for each comparison; None stays None."""
+        """Repeat values of answers, of length ``len(answers)``, for each comparison; None stays None."""
         return values if values is None or self.answer is None else values[self.answer]
 
     @property
@@ -339,7 +339,7 @@ class Comparisons(Parts):
         return self._with(chosen, chosen if self.answer is None else np.unique(self.answer[chosen]))
 
     def _with(self, rows: Any, entries: Any) -> Comparisons:
-        """Some of the comparisons, and the answers that they, and attention checks among them, come from."""
+        """Some of the comparisons, and some `entries` of the answers, which include theirs."""
         index, answer = self.index[rows], None
         if self.answer is not None:
             answer = np.searchsorted(entries, self.answer[rows]).astype(np.int32)
@@ -488,7 +488,7 @@ def _holding(parts: Mapping[str, Any]) -> Comparisons:
 
 
 def _assembled(asked: Asked) -> Parts:
-    """Comparisons of a constructor; ValueError if none is left."""
+    """The `Comparisons` that a constructor returns; ValueError if none is left."""
     parts = constructors.assemble(asked)
     if not len(parts.index):
         raise ValueError(f"comparisons: no row is left, all {len(asked.rows):,} are degenerate or attention checks")

@@ -25,7 +25,7 @@ from nearer.data.validate import (
     take,
 )
 
-# What is given -> its name in messages and its numbers of columns; none: at least 3.
+# Kind of input -> its name in messages and allowed numbers of columns; () is any from 3.
 _SHAPES = {
     "comparisons": ("comparisons", (3, 4)), "questions": ("questions", (3, 4)), "triplets": ("comparisons", (3,)),
     "quadruplets": ("comparisons", (4,)), "odd-one-out": ("sets", (3,)), "most-central": ("sets", (3,)),
@@ -60,7 +60,7 @@ def check_rows(values: Any, what: str, n_objects: int | None = None, on_degenera
         refuse_rows(bad, rows, name, f"expected whole numbers from 0 on, less than {below}")
     if on_degenerate == "raise":
         kind = _kind(what, rows)
-        why = "a pair of one object, or twice the same pair" if kind == "quadruplets" else "an object occurs twice"
+        why = "a pair of one object, or the same pair twice" if kind == "quadruplets" else "an object occurs twice"
         refuse_rows(degenerate(rows, kind), rows, name, why)
     highest = int(rows.max())
     if n_objects is None and highest > 100 * rows.size + 10_000:
@@ -89,7 +89,7 @@ def _as_matrix(values: Any, name: str, widths: tuple[int, ...]) -> np.ndarray:
         raise ValueError(f"{name}: got dtype {rows.dtype}, expected integers{hint}")
     if rows.ndim != 2 or rows.shape[1] not in (widths or range(3, rows.shape[1] + 1)):
         raise ValueError(f"{name}: got shape {rows.shape}, expected (N, {width})")
-    # In the byte order of this machine: of others, NumPy 2.0 frees the number in `>= 2**31` once too often.
+    # In native byte order: for others, NumPy 2.0 frees the number in `>= 2**31` once too often.
     return rows.astype(rows.dtype.newbyteorder("="), copy=False)
 
 
@@ -111,7 +111,7 @@ class Parts:
     weights: np.ndarray | None = None
     labels: np.ndarray | None = None
     dropped: dict[str, int] = field(default_factory=dict)
-    flow: Flow | None = None  # None: that of answers of which none is left out
+    flow: Flow | None = None  # None: no answer was left out
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Asked:
     n_chosen: np.ndarray | None = None  # (n,), of rankings: how many candidates were chosen
     ordered: np.ndarray | None = None  # (n,), of rankings: whether the chosen are in order
     clean: bool = False  # whether no row is degenerate
-    number: np.ndarray | None = None  # (n,): the answer of each row, if rows are comparisons, as this package writes
+    number: np.ndarray | None = None  # (n,): the answer of each row, if rows are comparisons written by this package
     n_objects: int = 0
     labels: np.ndarray | None = None
 
@@ -205,7 +205,7 @@ def _with_checks(asked: Asked, shows: np.ndarray) -> Asked:
         right = alike if asked.kind == "odd-one-out" else ~alike
         correct = np.where(alike & (few[row, chosen] == one), -1, right)
     else:
-        # Nearest to itself is the anchor; where only an option is shown twice, there is no right answer.
+        # The anchor is nearest to itself; where only an option is shown twice, there is no right answer.
         among = (few[:, 1:] == few[:, :1]).any(axis=1)
         correct = np.where(among, few[:, 1] == few[:, 0], -1)
     judged = known["correct"].copy() if "correct" in known else np.full(len(shows), -1, np.int8)
@@ -271,7 +271,7 @@ def with_answers(asked: Asked, answers: Any) -> Asked:
 
 
 def with_picked(asked: Asked, picked: Any, name: str) -> Asked:
-    """Sets of three and the object picked from each, int (N,); `name` is that of the argument."""
+    """Sets of three and the object picked from each, int (N,); errors refer to it as `name`."""
     values = as_array(picked, name, "one object for each set")
     if values.dtype.kind not in "iuf" or values.shape != (len(asked.rows),):
         what = f"dtype {values.dtype}, shape {values.shape}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from nearer.data.answers import Answers
 
-# Reasons for which rows are left out that hold no answer; headers are not worth a mention.
+# Reasons for leaving out rows that hold no answer; headers are not mentioned.
 _HEADERS = ("further header row", "header repeated")
 _NO_ANSWERS = ("not selected (where)", "no objects", "without votes")
 
@@ -26,7 +26,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Flow:
-    """From the answers collected to those analysed, votes each counted; it stays the same when answers are split.
+    """From the answers collected to those analysed; each vote counts. Splitting answers does not change it.
 
     Attention checks, excluded and dropped answers and those analysed add up to all that were collected.
     """
@@ -51,7 +51,7 @@ class Flow:
 
     @staticmethod
     def of(answers: Answers, n_answers: float, dropped: Mapping[str, int]) -> Flow:
-        """The flow of answers as they are, of which `n_answers` gave comparisons."""
+        """The flow of answers before any exclusion, `n_answers` of which gave comparisons."""
         is_check, people = answers.is_check(), answers.participant
         judged = answers.correct
         passed, failed = (0.0 if judged is None else answers[is_check & (judged == k)].count for k in (1, 0))
@@ -62,7 +62,7 @@ class Flow:
         return Flow(collected, n_people, passed, failed, unjudged, dropped=gone)
 
     def as_read(self, dropped: Mapping[str, int], participants: int | None, are_answers: bool) -> Flow:
-        """The same with rows that reading left out; `are_answers` says whether each of them is one answer."""
+        """A copy that counts rows left out by reading; `are_answers` says whether each of them is one answer."""
         kept = {reason: count for reason, count in dropped.items() if reason not in _HEADERS}
         gone = {reason: count for reason, count in kept.items() if are_answers and reason not in _NO_ANSWERS}
         rows = {reason: count for reason, count in kept.items() if reason not in gone}
@@ -103,7 +103,7 @@ class Flow:
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Flow:
-        """What `to_dict` gave; ValueError for anything else."""
+        """Read the result of `to_dict`; ValueError for anything else."""
         try:
             given = {name: value for name, value in values.items() if name != "analysed"}
             flow = Flow(**given | {"excluded": tuple(LeftOut(**one) for one in given.get("excluded", ()))})

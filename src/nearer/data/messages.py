@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 
 class FileFormatError(ValueError):
-    """A file does not hold what was expected: the message names it, the line or row from 1, and what to do."""
+    """A file does not hold what was expected: the message names file, line or row (from 1), and remedy."""
 
 
 def listed(items: Iterable[object], limit: int = 8) -> str:
@@ -54,7 +54,7 @@ def dropped_lines(dropped: Mapping[str, tuple[int, str]]) -> list[str]:
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
-    """The end of a message that suggests the known word closest to a name, whatever their case, if one is close."""
+    """The end of a message that suggests the known word closest to a name, regardless of case, if one is close."""
     words = {word.casefold(): word for word in reversed(known)}
     found = difflib.get_close_matches(name.casefold(), words, n=1, cutoff=0.7)
     return f"; did you mean {words[found[0]]!r}?" if found else ""

@@ -110,7 +110,7 @@ def questions_of(comparisons: Comparisons) -> np.ndarray:
 
 
 def question_of_rows(comparisons: Comparisons, n_parts: int = 1) -> np.ndarray:
-    """Number the questions, that is what was shown, int (N,); the answers where questions are fewer than `n_parts`."""
+    """Number the questions (what was shown), int (N,); or the answers, if there are fewer questions than `n_parts`."""
     index, n_objects = comparisons.index, comparisons.n_objects
     if index.shape[1] == 3 and _IN_SETS.issuperset(comparisons.answers.kinds()):
         question = group(list(np.sort(index, axis=1).T), n_objects)[1]
@@ -140,7 +140,7 @@ def _shown(index: np.ndarray, answer: np.ndarray) -> np.ndarray:
 
 
 def _number_sets(owner: np.ndarray, member: np.ndarray, n_sets: int) -> np.ndarray:
-    """Number sets by their members, int (n_sets,): sums of 64-bit random numbers tell different sets apart."""
+    """Number sets by their members, int (n_sets,): sums of 64-bit random numbers distinguish different sets."""
     number = np.random.default_rng(0).integers(2**63, size=int(member.max()) + 1, dtype=np.uint64)
     known = np.zeros(n_sets, dtype=np.uint64)
     np.add.at(known, owner, number[member])
@@ -197,7 +197,7 @@ def fold_of_rows(n_rows: int, n_folds: Any, random_state: Any, groups: Coded | N
         fold = np.arange(n_rows, dtype=np.int32) % n_folds
         rng.shuffle(fold)
         return fold
-    # The largest group first, each into the fold with the fewest rows so far; equals in random order.
+    # The largest group first, each into the fold with the fewest rows so far; ties in random order.
     sizes, order = np.bincount(groups.codes), rng.permutation(n_units)
     order = order[np.argsort(-sizes[order], kind="stable")]
     filled, fold_of_group = np.zeros(n_folds, dtype=np.int64), np.empty(n_units, dtype=np.int32)

@@ -12,7 +12,7 @@ import numpy as np
 from nearer.data.messages import first_of, shown
 
 INDEX_LIMIT = 2**31  # indices are stored as int32
-EXACT_BELOW = 2**53  # from here on, whole numbers share one float
+EXACT_BELOW = 2**53  # from here on, several whole numbers share a float
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"  # a number as text
 
 
@@ -40,7 +40,7 @@ def is_whole(text: str) -> bool:
 
 
 def not_whole(numbers: np.ndarray) -> np.ndarray:
-    """Which numbers are not whole, or too large for a float to tell them apart from others; NaN is not whole."""
+    """Which numbers are not whole, or too large to be distinct as floats; NaN is not whole."""
     return ~((np.trunc(numbers) == numbers) & (np.abs(numbers) < EXACT_BELOW))
 
 
@@ -160,7 +160,7 @@ def check_weights(weights: Any, n_rows: int | None) -> np.ndarray | None:
     if array.ndim != 1 or (n_rows is not None and len(array) != n_rows):
         expected = "(N,)" if n_rows is None else f"({n_rows},)"
         raise ValueError(f"weights: got shape {array.shape}, expected {expected}, one for each row")
-    array = array.astype(np.float64)  # a copy, whoever holds the memory
+    array = array.astype(np.float64)  # a copy, since the caller may change the original
     bad = ~((array >= 0) & (array < np.inf))
     refuse_rows(bad, array, "weights", "a weight must be a finite number, 0 or more", "bad weights")
     if not array.any():
@@ -198,16 +198,16 @@ def in_order_of(X: Any, names: Sequence[str] | None, what: str) -> Any:
     if odd:
         raise ValueError(
             f"{what}: the index names other rows than there are objects, such as {str(odd[0])!r}, expected each object "
-            "once; give .to_numpy() to go by position"
+            "once; give .to_numpy() to match by position"
         )
     return X.iloc[[place[name] for name in names]]
 
 
 def named_rows(X: Any, labels: Any) -> Any:
-    """Labels of objects that the rows of a pandas table name; those given if it does not."""
+    """Labels of objects from the index of a pandas table; those given if it names none."""
     names = row_names(X)
     if names is None or all(name.isdecimal() for name in names):
         return labels
     if labels is not None and list(map(str, labels)) != names:
-        raise ValueError("labels: got others than the index of the table, or in another order; give one of the two")
+        raise ValueError("labels: got other labels than the index of the table, or another order; give one of the two")
     return names

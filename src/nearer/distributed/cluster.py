@@ -135,7 +135,7 @@ class Engine:
             raise ValueError("client: got an asynchronous Dask client, expected an ordinary one")
         self.client = client
         self.worker_timeout = float(dask.config.get("nearer.worker-timeout", 60.0))
-        # Counted once: what bits depend on must not depend on who is lost later.
+        # Counted once: workers that are lost later must not change the bits.
         workers = self.workers()
         self.n_workers, self.n_threads = len(workers), sum(workers.values())
         self._check_versions()
@@ -194,7 +194,7 @@ class Engine:
         return self._persistently(lambda: self._result(build()), forget)
 
     def ask(self, function: Callable, *arguments: Any) -> dict[str, Any]:
-        """What a function gives on every worker, by address; a worker that is lost meanwhile is left out."""
+        """Results of a function on every worker, by address; a worker that is lost meanwhile is left out."""
 
         def attempt() -> dict[str, Any]:
             found = self.client.run(function, *arguments, on_error="return")
@@ -224,7 +224,7 @@ class Engine:
                 if isinstance(error, OSError) and error.filename is not None:  # an error of a file, not of the cluster
                     raise
                 self._check_scheduler(error)
-                # Dask has no error of its own for what it does with a worker that it has just lost, such as KeyError.
+                # After losing a worker, Dask may raise internal errors such as KeyError.
                 if not isinstance(error, _LOST) and there.keys() <= self.workers().keys():
                     raise
                 logger.warning("lost a worker and its data (%s); sending them again", type(error).__name__)
@@ -270,7 +270,7 @@ class Engine:
 
 
 def _memory_of(dask_worker: Any) -> int:
-    """The memory limit of a worker; without one, its share of the machine by threads."""
+    """The memory limit of a worker; by default its share of the machine, by threads."""
     from dask.system import CPU_COUNT
     from distributed.system import MEMORY_LIMIT
 

@@ -1,6 +1,6 @@
 """`DaskObjective`: what solvers need, computed by the workers of a Dask cluster.
 
-On the workers run plain functions of a shard and the points, float64 (n_objects, n_components), built on
+The workers run plain functions of a shard and the points, float64 (n_objects, n_components), built on
 `LocalObjective`. Which shard takes which stochastic steps depends only on the arguments, not on the scheduling.
 """
 
@@ -27,8 +27,8 @@ _SMALL_BATCH = 20
 
 # ---- on the workers --------------------------------------------------------------------------------------------------
 
-Part = tuple[float, Any]  # a share of the total, and one of the array, 0 where there is none
-Steps = tuple[float, int, int, int]  # of a stochastic pass: size, number, seed, first
+Part = tuple[float, Any]  # part of a total, and of an array; 0 without one
+Steps = tuple[float, int, int, int]  # of a stochastic pass: step size, number of steps, seed, first step
 
 
 class Loaded:
@@ -57,7 +57,7 @@ class Loaded:
         return taken
 
     def __sizeof__(self) -> int:
-        """For Dask, which spills and moves data by their size."""
+        """Size in bytes, by which Dask spills and moves data."""
         return self.shard.n_comparisons * row_bytes(self.shard.n_columns) if self._given[-1] else 1024
 
     def __reduce__(self) -> tuple:
@@ -83,7 +83,7 @@ def combine(parts: Sequence[Part]) -> Part:
 
 
 def svrg(loaded: Loaded, X: np.ndarray, S: np.ndarray, gradient: np.ndarray, share: float, steps: Steps) -> Part:
-    """Weighted displacement by SVRG steps on a shard from X, with the snapshot at S and the gradient of all there."""
+    """Weighted displacement by SVRG steps on a shard from X, with the snapshot at S and the full gradient there."""
     snapshot = Snapshot(S, np.nan, gradient, loaded.snapshot(S).slopes)
     return 0.0, share * (loaded.objective.svrg_pass(X, snapshot, *steps) - X)
 
@@ -100,7 +100,7 @@ def adagrad(loaded: Loaded, X: np.ndarray, memory: np.ndarray, share: float, ste
 
 
 def sample(loaded: Loaded, size: int, seed: int) -> Comparisons:
-    """Random comparisons of a shard; pieces without weight are not there."""
+    """Random comparisons of a shard; pieces without weight are omitted."""
     objective = loaded.objective
     return objective.subset(min(size, objective.n_comparisons), np.random.default_rng(seed)).comparisons
 
@@ -117,7 +117,7 @@ def split(count: int, sizes: Sequence[float]) -> list[int]:
 def plan_steps(
     weights: Sequence[float], step: float, n_steps: int, seed: int, first: int, same_length: bool
 ) -> dict[int, tuple[float, Steps]]:
-    """For every shard that takes steps: its share of them and its own, given those of a serial pass.
+    """For every shard that takes steps: its share, and its `Steps`, given the steps of a serial pass.
 
     Shards get steps in proportion to their weights, so that on average every comparison counts as in the objective.
     With `same_length` a shard's path is as long as that of the serial pass: fewer steps, each longer.
@@ -197,7 +197,7 @@ class DaskObjective(Objective):
     ) -> np.ndarray:
         X = self._points(X)
         plan = plan_steps(self._weights, step, n_steps, seed, first, same_length=False)
-        # A shard counts its own steps: the decay over a pass is that of the serial run.
+        # A shard counts its own steps: the decay over a pass is as in a serial run.
         jobs = {number: (*own, decay * self.n_shards) for number, own in plan.items()}
         return X + self._sum(sgd, [X], jobs)[1]
 
@@ -210,7 +210,7 @@ class DaskObjective(Objective):
         return X + moved[:, :-1], memory + moved[:, -1], value
 
     def subset(self, size: int, rng: np.random.Generator) -> Any:
-        """Held on this machine if it fits and its passes are no slower than full ones on the cluster; else all."""
+        """A sample on this machine, if it fits and is no slower than full passes on the cluster; else all."""
         small = _SMALL_BATCH * self.n_objects * self.n_components
         slow = size > max(self.n_comparisons * resolve_jobs(None) // self._engine.n_threads, small)
         if slow or size * row_bytes(self.data.n_columns) > (available_memory() or 0) / 4:
@@ -238,7 +238,7 @@ class DaskObjective(Objective):
         """Sum of a task over shards; `arrays` go to all, `jobs` are further arguments by number of the shard."""
 
         def build() -> Any:
-            # One that is given twice is sent once.
+            # An array that is given twice is sent once.
             sent = {id(array): self._engine.shared(array, self.n_shards) for array in arrays}
             same = [sent[id(array)] for array in arrays]
             parts = self._started(task, {number: (*same, *own) for number, own in jobs.items()})

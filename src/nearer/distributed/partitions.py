@@ -59,7 +59,7 @@ class ClusterData:
 
     engine: Engine
     shards: list[Shard]
-    plan: BlockPlan | None  # of the shards, which do not hold it
+    plan: BlockPlan | None  # how the shards are read; they do not hold it
     n_objects: int  # rows of the points: objects that occur
     n_comparisons: int
     n_columns: int  # 3 or 4
@@ -109,7 +109,7 @@ def open_data(
         refuse_beside_file(y, sample_weight)
         pieces = _row_groups(name, engine, count)
         plans = plan_blocks(pieces[0], as_layouts(None, name))
-    if hold is None:  # partitions of a dataframe, whose lengths are not known, are taken to fit
+    if hold is None:  # partitions of unknown length, in a dataframe, are assumed to fit
         room = engine.memory() - _WORKER_BYTES * engine.n_workers
         n_bytes = sum(piece.n_rows or 0 for piece in pieces) * row_bytes(len(plans[0].form.objects))
         hold = n_bytes <= _HELD_SHARE * max(room, 0)

@@ -25,7 +25,7 @@ def map_data(
     groups: Sequence | np.ndarray | None = None,
     covariances: Any = None,
 ) -> dict[str, Any]:
-    """What the scripts of the drawing read, ready for JSON; parameters are as in `nearer.plots.plot_map`."""
+    """The data for the scripts of the drawing, ready for JSON; parameters are as in `nearer.plots.plot_map`."""
     n_objects, n_components = embedding.shape
     texts = label_texts(labels, n_objects)
     values: dict[str, Any] = {
@@ -79,7 +79,7 @@ def embed_json(value: Any) -> str:
 
 
 def rounded(column: Iterable[Any], decimals: int = 99) -> list[float | None]:
-    """Rounded numbers; None and what is not finite become None."""
+    """Rounded numbers; None and non-finite values become None."""
     values = np.array(list(column), dtype=float).tolist()
     return [round(value, decimals) if np.isfinite(value) else None for value in values]
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from nearer.drawing.map_page import make_page, map_data
 
-_MOST_OBJECTS = 5_000  # of a map within a notebook, which keeps every output in its file
+_MOST_OBJECTS = 5_000  # drawn in a notebook, whose file keeps every output
 
 
 class ShownMap:
-    """Of an estimator with `embedding_` and `labels_`: how notebooks show it, and `plot`."""
+    """Mixin for estimators with `embedding_` and `labels_`: display in notebooks, and `plot`."""
 
     def plot(self, **options: Any) -> Any:
         """Draw the map with matplotlib and return the Axes; options are those of `nearer.plots.plot_map`."""
@@ -27,7 +27,7 @@ class ShownMap:
 
 
 def map_html(model: Any) -> str:
-    """Sentences on a fitted model, and its map in a frame of its own, in which no other output can interfere."""
+    """Sentences on a fitted model, and its map in a separate frame, where no other output can interfere."""
     lines = [html.escape(line) for line in _sentences(model)]
     shown = "<br>".join([f"<code>{html.escape(repr(model))}</code>", *lines])
     if len(model.embedding_) > _MOST_OBJECTS:
@@ -50,7 +50,7 @@ def _sentences(model: Any) -> list[str]:
     found[0] += "."
     if answers is getattr(model, "comparisons_", 0):
         accuracy = f"{100 * model.score(answers):.1f} % of these comparisons"
-        found.append(f"It satisfies {accuracy}; nearer.selection.evaluate measures how many of new ones it predicts.")
+        found.append(f"It satisfies {accuracy}; nearer.selection.evaluate measures how well it predicts new ones.")
     if hasattr(model, "result_") and not model.result_.converged:
         found.append(f"The fit has not converged: {model.result_.message}.")
     unplaced = int((~np.isfinite(model.embedding_).all(axis=1)).sum())

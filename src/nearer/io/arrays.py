@@ -28,7 +28,7 @@ def open_numpy(path: str, *, sheet: str | None = None) -> MemoryTable:
                 arrays = {key: _decoded(loaded[key]) for key in loaded.files}
     except FileFormatError as error:
         raise FileFormatError(f"{path}: {error}") from error
-    except Exception as error:  # NumPy and zip raise many kinds for a damaged file
+    except Exception as error:  # NumPy and zip raise many types of errors for a damaged file
         raise FileFormatError(f"{path}: is not a readable NumPy file: {error}") from error
     if sheet is None and isinstance(loaded, np.ndarray):
         return open_matrix(path, "NumPy array", arrays[""])
@@ -98,7 +98,7 @@ def _decoded(array: np.ndarray) -> np.ndarray:
 
 
 def _refuse_strange(archive: Any) -> None:
-    """Refuse an archive of other files, or one that holds more than memory does."""
+    """Refuse an archive of other files, or one larger than the free memory."""
     held = archive.namelist()
     if not all(name.endswith(".npy") for name in held):
         raise FileFormatError(f"is a zip archive of {listed(map(shown, held[:3]))}: unpack it first")

@@ -28,7 +28,7 @@ from nearer.tables.table import MemoryTable, Table
 logger = logging.getLogger(__name__)
 _SCAN_ROWS = 1 << 20
 _BLOCK_ENDINGS = (".npy", ".parquet", ".pq")
-_NOT_KEPT = tuple(role for role in OPTIONAL if role not in ("weight", "catch"))  # what no fit asks for
+_NOT_KEPT = tuple(role for role in OPTIONAL if role not in ("weight", "catch"))  # fields that no fit needs
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class BlockReader:
         self._states = {file.name: _state(file.name) for file in files}
         self._only: list[Comparisons] | None = None
         self._positions = positions_of(plans)
-        self._whole = any("answer_number" in plan.at for plan in plans)  # row groups, which do not part answers
+        self._whole = any("answer_number" in plan.at for plan in plans)  # row groups; no answer spans two
         total = reduce(Counts.join, (count_block(table, plans) for table in self._tables(_SCAN_ROWS)), Counts())
         self._plan, seen = settle(path, total, first, plans, n_objects)
         objects = self._plan.objects
@@ -186,7 +186,7 @@ class BlockReader:
         yield from self._only
 
     def _tables(self, size: int, rng: np.random.Generator | None = None) -> Iterator[Table]:
-        """Yield tables of at most `size` rows with the columns needed, in order or, by `rng`, in none."""
+        """Yield tables of at most `size` rows with the columns needed, in order or, by `rng`, in random order."""
         pieces = [piece for file in self._files for piece in file.pieces(size, self._whole or rng is not None)]
         if rng is not None:
             pieces = [pieces[number] for number in rng.permutation(len(pieces)).tolist()]

@@ -1,4 +1,4 @@
-"""`as_comparisons`: whatever a function or estimator is given, as `Comparisons`."""
+"""`as_comparisons`: the data that a function or estimator is given, as `Comparisons`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def as_comparisons(X: Any, y: Any = None, sample_weight: Any = None, n_objects: int | None = None) -> Comparisons:
-    """Comparisons from Comparisons, an array, a table or a file; y are answers, weights multiply those of X."""
+    """Comparisons from Comparisons, an array, a table or a file; y are answers, weights multiply the weights of X."""
     n_objects = check_objects(n_objects, None)[0]
     if not isinstance(X, Comparisons):
         if is_named(X):

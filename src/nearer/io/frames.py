@@ -1,4 +1,4 @@
-"""What holds a table in memory: frames, Arrow, columns by name, rows that name their cells, rows of text."""
+"""Tables in memory: frames, Arrow, columns by name, rows that name their cells, rows of text."""
 
 from __future__ import annotations
 
@@ -87,5 +87,5 @@ def refuse_other_order(X: Any, beside: Any, name: str) -> None:
         return
     rows, others = X.index, beside.index
     if rows.is_unique and not rows.equals(others) and set(rows) == set(others):
-        remedy = ".loc[table.index] to go by the index, or .to_numpy() to go by position"
+        remedy = ".loc[table.index] to match by index, or .to_numpy() to match by position"
         raise ValueError(f"{name}: its index has the rows of the table in another order, expected the same; {remedy}")

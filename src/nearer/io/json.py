@@ -40,20 +40,20 @@ def _parsed(path: str, text: str, line: int | None = None) -> Any:
         return _DECODER.decode(text)
     except (RecursionError, ValueError) as error:
         is_lines = line is None and str(error).startswith("Extra data")
-        hint = "; if each line is JSON of its own, call it .jsonl" if is_lines else ""
+        hint = "; if each line is separate JSON, call it .jsonl" if is_lines else ""
         where = path if line is None else f"{path}, line {line}"
         raise FileFormatError(f"{where}: is not readable JSON: {error}{hint}") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of its pairs, where each key must occur once; JSON itself would take the last."""
+    """Make an object of its pairs, where each key must occur once; `json` would keep the last."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError(f"got an object with the keys {listed(key for key, _ in pairs)}, expected each once")
     return found
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_once)  # making one for each line takes most of the time
+_DECODER = json.JSONDecoder(object_pairs_hook=_once)  # made once: slow
 
 
 def _from_rows(table: MemoryTable, rows: list[Any]) -> MemoryTable:

@@ -18,7 +18,7 @@ from nearer.tables.table import Table
 
 _LABEL = ("label", "name", "object", "item", "id")  # the first one is preferred
 _GROUP = ("group", "class", "category")
-NUMBERS, WORDS, LIST = "label, x1, x2", "label, group", "label"  # what a table holds: the names of its columns
+NUMBERS, WORDS, LIST = "label, x1, x2", "label, group", "label"  # content of a table -> the names of its columns
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class ObjectTable(Cells):
         return self.numbers_at([*self.values.values()], empty)
 
     def words(self, column: str | None = None) -> tuple[list[str], str]:
-        """One word for each object, "" for an empty cell, and its column: `column`, or else the one of groups."""
+        """One word for each object, "" for an empty cell, and its column: `column`, or else a column of groups."""
         names = list(self.values)
         found = _called(names, _GROUP) if column is None else [name for name in names if name == column]
         if len(found) != 1:

@@ -77,7 +77,7 @@ class ParquetTable(Table):
         return {position: self._column(position, [part[position] for part in parts]) for position in positions}
 
     def _column(self, position: int, parts: Sequence[Any]) -> Any:
-        """Join the parts of a column; its type is that of the parts with cells, and text never becomes numbers."""
+        """Join the parts of a column; its type comes from the parts with cells, and text never becomes numbers."""
         parts = [part if part.null_count < len(part) else pa.nulls(len(part)) for part in parts]
         try:
             tables = [pa.table([part], names=[self.names[position]]) for part in parts]
@@ -170,7 +170,7 @@ def parquet_files(path: str | Path) -> tuple[list[str], list[str]]:
 
 
 def parquet_among(folder: str, files: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Sort the files below a folder that are not hidden into those to read, by their endings, and those left out."""
+    """Divide the files below a folder, except hidden ones, by their endings: those to read, and those left out."""
     inside = {file: Path(os.path.relpath(file, folder)) for file in sorted(files)}
     for part in itertools.chain.from_iterable(name.parents for name in inside.values()):
         if part.name in _LOGS or "=" in part.name:

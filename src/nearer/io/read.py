@@ -148,7 +148,7 @@ def as_layouts(layout: Any, path: str | None = None) -> tuple[Layout, ...]:
         return load_layouts(layout)
     layouts = (layout,) if isinstance(layout, Layout) or not isinstance(layout, Sequence) else tuple(layout)
     if not layouts or not all(isinstance(one, Layout) for one in layouts):
-        raise ValueError(f"layout: got {layout!r}, expected a Layout, several, or the path of a file")
+        raise ValueError(f"layout: got {layout!r}, expected a Layout, a list of them, or the path of a file")
     return layouts
 
 
@@ -291,13 +291,13 @@ def read_table(
 
 
 def _flow(made: Comparisons, found: Sequence[Decoded], dropped: Dropped, are_answers: bool) -> Flow:
-    """The flow of answers: as an own file keeps it, or by what reading left out."""
+    """The flow of answers: as stored in a file of this package, or from what reading left out."""
     kept = dict.fromkeys(json.dumps(flow.to_dict()) for one in found for flow in one.flows)
     if kept:
         stored = Flow.joined([(Flow.from_dict(json.loads(text)), 0) for text in kept], None)
         if made.n_answers <= stored.analysed:
             return stored
-        text = "flow: got more answers than the file says were analysed; what it says of others is ignored"
+        text = "flow: got more answers than the file says were analysed; its flow is ignored"
         warnings.warn(text, InputWarning, stacklevel=4)
     people = [one.people for one in found if one.people is not None]
     n_people = len(frozenset().union(*people)) if people else None

@@ -28,7 +28,7 @@ def read_in_child(kind: str, path: str) -> Any:
     from nearer.machine import available_memory
 
     free = available_memory()
-    limit = -1 if free is None else free // 2 + (4 << 30)  # the libraries that are mapped take some; -1 is none
+    limit = -1 if free is None else free // 2 + (4 << 30)  # mapped libraries take some of it; -1: no limit
     environment = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
         done = subprocess.run(
@@ -56,7 +56,7 @@ def main(kind: str, path: str, limit: str) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (int(limit), int(limit)))
     try:
         sys.stdout.buffer.write(pickle.dumps(_READERS[kind](path)))
-    except Exception as error:  # the readers raise many kinds for a damaged file
+    except Exception as error:  # readers raise many types of errors for a damaged file
         why = f"is not a readable {kind}: {str(error) or type(error).__name__}"
         sys.stdout.buffer.write(_NEEDS.get(getattr(error, "name", ""), why).encode(errors="backslashreplace"))
         sys.exit(1)
@@ -105,7 +105,7 @@ def _plain(value: Any) -> np.ndarray | None:
             return None
         value = np.array([str(cell.reshape(-1)[0]) if cell.size else "" for cell in cells]).reshape(value.shape)
     elif value.dtype.kind == "U":
-        value = np.char.rstrip(value, " ")  # the rows of a matrix of letters are filled up
+        value = np.char.rstrip(value, " ")  # rows of a matrix of letters are padded
     if value.dtype.kind not in "biufU":
         return None
     return value.reshape(()) if value.size == 1 else value.reshape(-1) if 1 in value.shape else value

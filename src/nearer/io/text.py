@@ -30,12 +30,12 @@ DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 WHITESPACE = "whitespace"  # runs of blanks
 _CALLED = {name: mark for mark, name in DELIMITERS.items()} | {"pipe": "|", "\\t": "\t", "space": " "}
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
-_BOMS = {  # that of UTF-32 starts as that of UTF-16 does
+_BOMS = {  # UTF-32 first: its mark starts with the mark of UTF-16
     codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
 }  # fmt: skip
 _QUOTED_OR_BLANKS = re.compile(r'(?<![^ \t\r\n])"(?:[^"\r\n]|"")*"(?![^ \t\r\n])|[ \t]+')
-_END = "END OF FILE"  # a line of its own, as Gorilla writes it
+_END = "END OF FILE"  # a separate line, as Gorilla writes it
 _LONGEST_CELL = 1 << 26  # Python's own limit is 131,072 characters
 
 # A cell that starts with one of these may be taken for a formula (the last four are full-width forms).
@@ -112,7 +112,7 @@ def _squeezed(text: str) -> str:
 
 
 def decode_head(path: str, head: bytes, whole: bool, encoding: str | None) -> tuple[str, str]:
-    """Decode the first bytes of a file, without a last line that may be cut unless this is all; and its encoding."""
+    """Decode the first bytes of a file, up to the last complete line unless `whole`; also gives the encoding."""
     if encoding is None:
         encoding = next((name for bom, name in _BOMS.items() if head.startswith(bom)), "utf-8")
         if encoding not in ("utf-16", "utf-32") and b"\0" in head:
@@ -233,7 +233,7 @@ def _coded(columns: Sequence[Any]) -> list[Any]:
     starts = range(0, len(columns[0]), _MANY)
     if len(starts) < 2 or pa.types.is_dictionary(columns[0].type):
         return list(map(encoded, columns))
-    # Looking texts up among those of the first rows is faster, if these are all.
+    # Looking texts up among the texts of the first rows is faster, if there are no others.
     with ThreadPoolExecutor(min(_MOST_THREADS, pa.cpu_count())) as pool:
         texts = list(pool.map(lambda column: pc.unique(column.slice(0, _MANY // 4)), columns))
         tasks = [(column.slice(start, _MANY), known) for column, known in zip(columns, texts) for start in starts]
@@ -250,7 +250,7 @@ def _may_hold(texts: Any, letter: str) -> bool:
 
 @dataclass
 class TextTable(Table):
-    """A delimited text file, as a first look found it."""
+    """A delimited text file, with what its first bytes show."""
 
     encoding: str = "utf-8"
     delimiter: str = ","  # one character, or "whitespace"
@@ -269,8 +269,8 @@ class TextTable(Table):
             delimiter=" " if self.delimiter == WHITESPACE else self.delimiter, newlines_in_values=not self._is_plain,
             invalid_row_handler=lambda row: "skip" if row.text.strip('"\r\n') == _END else "error",
         )  # fmt: skip
-        # Codes of texts: of a large file, only the block that is being read is held as text. The distinct texts are
-        # checked to be UTF-8 instead of all.
+        # Texts are read as codes: only the current block of a large file is held as text, and only the distinct texts
+        # are checked to be UTF-8.
         kind = pa.string() if held else pa.dictionary(pa.int32(), pa.string())
         convert_options = pacsv.ConvertOptions(
             include_columns=wanted, column_types=dict.fromkeys(wanted, kind), check_utf8=False,
@@ -287,7 +287,7 @@ class TextTable(Table):
         return {position: self._cleaned(read[names[position]], position) for position in positions}
 
     def _cleaned(self, column: Any, position: int) -> Any:
-        """Take off blanks, if every cell begins with some, and the apostrophes of `guard`, if no cell lacks one."""
+        """Remove leading blanks, if every cell has some, and the apostrophes of `guard`, if every cell has one."""
         texts = column.dictionary
         if _may_hold(texts, " "):
             quoted = pc.match_substring_regex(texts, '^ +"')

@@ -32,10 +32,10 @@ def write_comparisons(path: str | os.PathLike[str], comparisons: Comparisons, *,
     """Write comparisons to a file, the format by its ending.
 
     Each comparison is a row; where answers gave several, or none (attention checks), the columns ``answer_number`` and
-    ``question_kind`` say which rows are one answer. What was left out before (see `Comparisons.flow`) is kept in the
+    ``question_kind`` say which rows are one answer. Figures on what was left out (`Comparisons.flow`) are kept in the
     column ``flow``. Only Parquet and .npz keep the order of labels and objects that
-    occur in no comparison. CSV and TSV guard labels that a spreadsheet could run as a formula by an apostrophe, which
-    reading takes off.
+    occur in no comparison. In CSV and TSV, an apostrophe guards labels that a spreadsheet could run as a formula;
+    reading removes it.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def write_comparisons(path: str | os.PathLike[str], comparisons: Comparisons, *,
 
 
 def _columns(comparisons: Comparisons) -> dict[str, tuple[np.ndarray, Any]]:
-    """Columns by name: values (n,) and None, or codes (n,), -1 for an empty cell, and their names, None at the end."""
+    """Columns by name: values (n,) and None, or codes (n,) and their names, of which the last, None, has code -1."""
     index, answers, answer = comparisons.index, comparisons.answers, comparisons.answer
     weights, labels, every = comparisons.weights, comparisons.labels, np.arange(len(index))
     is_whole = comparisons.flow == Flow.of(answers, comparisons.n_answers, {})
@@ -99,7 +99,7 @@ def _arrays(comparisons: Comparisons) -> dict[str, np.ndarray]:
     if comparisons.labels is not None:
         stored["labels"] = comparisons.labels.astype(str)
     for name, (values, names) in _columns(comparisons).items():
-        if name == "flow":  # once, since each cell of an array has the length of the longest
+        if name == "flow":  # once: every cell of an array is as long as the longest
             stored[name] = np.array(names[0])
             continue
         is_number = names is None or (name in INDEX_COLUMNS[comparisons.index.shape[1]] and values.min() >= 0)
@@ -152,7 +152,7 @@ def _write_parquet(path: Any, comparisons: Comparisons, force: bool) -> None:
     ends, answer = [*range(_GROUP, len(table), _GROUP), len(table)], comparisons.answer
     with atomic_write(path, force) as file, pq.ParquetWriter(file, table.schema, compression="zstd") as writer:
         start = 0
-        for end in ends:  # an answer is not parted by the end of a row group
+        for end in ends:  # no answer spans two row groups
             while answer is not None and end < len(answer) and answer[end] == answer[end - 1]:
                 end += 1
             if end > start:

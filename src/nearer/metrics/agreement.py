@@ -23,7 +23,7 @@ _LARGE = 1000.0
 def noise_ceiling(question: np.ndarray, response: np.ndarray, votes: np.ndarray) -> tuple[float | None, float | None]:
     """Upper and lower estimate of the best accuracy on repeated questions; None without such questions.
 
-    Given are the question and the response of each answer, int (n,), and how often it was given. Upper: agreement with
+    Takes the question and response of each answer, int (n,), and how often it was given. Upper: agreement with
     the most frequent response to the same question. Lower: agreement of each answer with the most frequent response
     among the others; if k responses are tied, it counts 1 / k.
     """
@@ -37,12 +37,12 @@ def noise_ceiling(question: np.ndarray, response: np.ndarray, votes: np.ndarray)
     order = order[many[order]]
     count, question = count[order], question[order]
     first = np.flatnonzero(np.append(True, question[1:] != question[:-1]))
-    # The next: the second response to the same question, 0 if all answers are the same.
+    # The second most frequent response to the question, 0 if all answers are the same.
     padded, owner = np.append(count, 0.0), np.append(question, -1)
     following = np.where(owner[first + 1] == question[first], padded[first + 1], 0.0)
     more, same = count[first], np.cumsum(np.isin(np.arange(len(count)), first)) - 1
     n_next = np.bincount(same, count == following[same]) - (more == following)
-    # An answer that is not the most frequent meets a majority against it, as does every answer to a divided question.
+    # A minority answer disagrees with the majority of the others, as does every answer to an evenly divided question.
     agreeing = np.where(more - 1 > following, more, np.where(more - 1 == following, more / (1 + n_next), 0.0))
     return float(more.sum() / count.sum()), float(agreeing.sum() / count.sum())
 
@@ -64,8 +64,8 @@ class ParticipantCheck:
     n_answers: int
     n_shared: int  # answers to questions that others answered too
     agreement: float | None  # fraction of them that agree with the majority of the others; a tie counts one half
-    expected: float | None  # the same for somebody who answers like the others
-    p_value: float | None  # of being in the minority as often; None for fewer than 10 shared answers
+    expected: float | None  # the same for a person who answers like the others
+    p_value: float | None  # p-value of being in the minority this often; None for fewer than 10 shared answers
     suspicious: bool  # in the minority significantly more often, with at least as many guesses as other answers
 
 
@@ -96,12 +96,12 @@ def agreement_with_others(
         return np.bincount(person[first], weights=votes[first] * values, minlength=len(people))
 
     def mean(values: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Of the rows of each answer that are marked, 0 without any."""
+        """Mean over the marked rows of each answer, 0 without any."""
         return np.bincount(answer, weights=values * which) / np.maximum(np.bincount(answer, weights=which), 1.0)
 
     n_answers, n_shared = of_each(1.0), of_each(np.bincount(answer, weights=shared) > 0)
     n_agree = of_each(mean(np.where(same == opposite, 0.5, same > opposite), shared))
-    # In the majority, one meets a majority of the others, or a tie if it was by one answer; else never.
+    # A majority answer agrees with the majority of the others, or they tie if it leads by one; a minority answer never.
     n_expected = of_each(mean((least < most) * most / total * np.where(most - 1 > least, 1.0, 0.5), shared))
     n_minority = of_each(mean(same + 1 < opposite, divided))
     chance = mean(least / total, divided)
@@ -115,7 +115,7 @@ def agreement_with_others(
         n = np.bincount(level, weights=votes[first][mine])
         p_value[i] = sum_of_binomials_tail(n, chances, int(n_minority[i]))
     tested = n_shared >= MIN_SHARED
-    # Half of the answers are guesses where the agreement is half-way between what is expected and that of a coin.
+    # Half of the answers are guesses where the agreement is half-way between its expected value and that of a coin.
     suspicious = tested & (p_value < SIGNIFICANCE / max(int(tested.sum()), 1))
     suspicious &= n_agree - 0.5 * n_shared < 0.5 * (n_expected - 0.5 * n_shared)
     order = np.lexsort((np.where(tested, p_value, 2.0), ~suspicious))

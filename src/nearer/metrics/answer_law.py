@@ -45,7 +45,7 @@ class AnswerLaw:
 def fit_answer_law(ratio: np.ndarray, weights: np.ndarray | None = None) -> AnswerLaw:
     """The law of highest likelihood, given the log ratios (N,) of answers that the map was not fitted to."""
     exact = np.clip(np.nan_to_num(ratio, nan=0.0), -_MOST, _MOST)
-    # Answers are binned by their ratio, which is accurate enough for two parameters.
+    # Binning answers by their ratio is accurate enough for two parameters.
     place = ((exact + _MOST) * _BINS_PER_UNIT).astype(np.intp)
     w = np.bincount(place, weights=weights)
     x = np.bincount(place, weights=exact if weights is None else exact * weights)[w > 0] / w[w > 0]

@@ -13,7 +13,7 @@ from nearer.data import Comparisons
 from nearer.data.splits import first_rows
 from nearer.metrics.comparison import comparison_distances
 
-# Probability that a map made without the answers satisfies one; of a ranking it depends on the number of objects.
+# Probability that an unrelated map satisfies an answer; for a ranking it depends on the number of objects.
 _BY_CHANCE = {"triplets": 1 / 2, "quadruplets": 1 / 2, "odd-one-out": 1 / 3, "most-central": 1 / 3}
 
 
@@ -25,7 +25,7 @@ def satisfied_answers(embedding: ArrayLike, comparisons: Comparisons) -> tuple[n
 
 
 def answer_accuracy(embedding: ArrayLike, comparisons: Comparisons) -> float:
-    """Weighted fraction of the answers of which an embedding satisfies all comparisons.
+    """Weighted fraction of the answers that an embedding satisfies, in all their comparisons.
 
     Answers about an object that has no position are left out; NaN if no other is left. Where every answer is one
     comparison and every object has a position, this is `comparison_accuracy`.
@@ -44,7 +44,7 @@ def answer_accuracy(embedding: ArrayLike, comparisons: Comparisons) -> float:
 
 
 def chance_level(comparisons: Comparisons) -> float:
-    """Fraction of the answers that a map made without them satisfies on average.
+    """Chance level: the average fraction of answers that an unrelated map satisfies.
 
     One half for a choice of two, a third for the odd one out or the most central of three; for a ranking, one divided
     by the number of ways in which its objects could have been ranked.
@@ -72,7 +72,7 @@ def _of_rankings(comparisons: Comparisons) -> np.ndarray:
     answer, n_objects = first_rows(comparisons)[1], comparisons.n_objects
     near, far = (answer * n_objects + column for column in comparisons.index.T[-2:])
     objects, place = np.unique(np.concatenate([near, far]), return_inverse=True)
-    n_behind = np.bincount(place, np.repeat([1, 0], len(near))).astype(np.int64)  # those of one rank have as many
+    n_behind = np.bincount(place, np.repeat([1, 0], len(near))).astype(np.int64)  # equal within a rank
     owner = objects // n_objects
     ranks, sizes = np.unique(owner * (len(near) + 1) + n_behind, return_counts=True)
     ways = np.bincount(ranks // (len(near) + 1), gammaln(sizes + 1.0))
@@ -82,7 +82,7 @@ def _of_rankings(comparisons: Comparisons) -> np.ndarray:
 def sampling_error(values: np.ndarray, weights: np.ndarray, alike: Sequence[np.ndarray]) -> float:
     """Standard error of the weighted mean of `values` (m,) that are not independent; NaN are left out.
 
-    Those with the same entry in one of `alike`, one or two int (m,), go together (Cameron, Gelbach and Miller, 2011).
+    Values with an equal entry in one of `alike`, one or two int (m,), form a group (Cameron, Gelbach and Miller, 2011).
     """
     known = np.isfinite(values)
     share = weights[known] / weights[known].sum()

@@ -121,7 +121,7 @@ def calibration(
 ) -> Calibration:
     """Reliability table and expected calibration error of a probabilistic loss; parameters as in `log_loss`.
 
-    The model predicts the pair it holds to be nearer, with confidence max(p, 1 - p) in [0.5, 1]; confidences are put in
+    The model predicts that the closer pair is nearer, with confidence max(p, 1 - p) in [0.5, 1]; confidences are put in
     `n_bins` equal bins and compared with how often the answers agree. A tie (p = 1/2, also where an object has no
     position) is right half of the time. The comparisons are preferably held out from the fit.
     """
@@ -132,7 +132,7 @@ def calibration(
     unsure = np.isnan(near) | np.isnan(far) | (near == far)
     p = np.where(unsure, 0.5, model.probability(near, far))
     confidence = np.maximum(p, 1.0 - p)
-    right = np.where(unsure, 0.5, near < far)  # every model predicts the shorter pair
+    right = np.where(unsure, 0.5, near < far)  # every model predicts the closer pair
     which = np.minimum(((confidence - 0.5) * 2 * n_bins).astype(np.intp), n_bins - 1)
     w = np.ones(len(p)) if data.weights is None else data.weights
     mass, confidences, rights = (
@@ -156,11 +156,11 @@ class WorstComparisons:
     rows: np.ndarray  # int (m,), their rows among the comparisons given
     objects: np.ndarray  # (m, 3) or (m, 4), labels, or numbers without: anchor, near, far, or i, j, l, k
     near: np.ndarray  # (m,), distance on the map of the pair that should be nearer
-    far: np.ndarray  # (m,), that of the other; near >= far throughout
+    far: np.ndarray  # (m,), distance of the other pair; near >= far throughout
     weights: np.ndarray  # (m,), 1 without weights; the sum where equal rows are merged
     participants: np.ndarray | None  # (m,), None where equal rows are merged
     n_violated: float  # votes, or else rows; ties included
-    n_comparisons: float  # the same of all whose objects have a position
+    n_comparisons: float  # all comparisons whose objects have a position
     n_unplaced: float = 0.0  # left out because an object has no position
     share: float | None = None  # violated fraction by weight, where weights are not votes
 
@@ -296,7 +296,7 @@ def filled(embedding: np.ndarray, n_objects: int) -> np.ndarray:
 
 
 def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons:
-    """The same comparisons with objects numbered as on a map with these labels (n,); further objects follow.
+    """Renumber the objects as on a map with these labels (n,); further objects follow.
 
     Objects without labels are called by their labels if `named`, as in a table, else by rows of the map.
     """
@@ -317,11 +317,11 @@ def on_labels(comparisons: Comparisons, labels: Any, named: bool) -> Comparisons
 
 
 def _by_number(comparisons: Comparisons) -> Comparisons:
-    """The same without labels, for a map without any: labels that are numbers are its rows."""
+    """Comparisons without labels, for a map without any: labels must be numbers of rows."""
     labels = [] if comparisons.labels is None else comparisons.labels.tolist()
     if not all(map(is_whole, labels)):
         raise ValueError("comparisons: got labels, but the map has none; give numbers, the rows of embedding_")
     n_objects = max(map(int, labels)) + 1
     what = f"comparisons: object number {n_objects - 1:,}"
-    check_memory(100.0 * n_objects, what, "are the numbers those of the map?")
+    check_memory(100.0 * n_objects, what, "are the numbers rows of the map?")
     return comparisons.relabelled(np.arange(n_objects).astype(str)).replaced(labels=None)

@@ -13,7 +13,7 @@ from nearer.metrics.comparison import check_points
 def nearest_neighbours(embedding: ArrayLike, k: int = 10) -> tuple[np.ndarray, np.ndarray]:
     """Find the k objects nearest to each object of a map (n, d): their numbers and distances, each (n, m).
 
-    The nearest come first, of equals the one of lower number; m is k, or less if there are fewer objects. Objects
+    The nearest come first, ties by the lower number; m is k, or less if there are fewer objects. Objects
     without a position (NaN) are nobody's neighbours; their own are -1, at distance NaN.
     """
     points = check_points(embedding)

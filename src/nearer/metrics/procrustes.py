@@ -63,7 +63,7 @@ def principal_axes(X: ArrayLike) -> np.ndarray:
     if not placed.any():
         return points
     centred = points[placed] - points[placed].mean(axis=0)
-    unit = centred / (np.abs(centred).max() or 1.0)  # squares of very large or small numbers would be lost
+    unit = centred / (np.abs(centred).max() or 1.0)  # squares of very large or small numbers would over- or underflow
     # Plain sums, not BLAS, whose order of summation may depend on the number of threads.
     axes = np.linalg.eigh(np.einsum("ni,nj->ij", unit, unit))[1][:, ::-1]
     out = np.full(points.shape, np.nan)
@@ -118,7 +118,7 @@ class MapComparison:
 
 
 def compare_maps(first: Any, second: Any) -> MapComparison:
-    """Compare two maps on the objects they share, matched by label; what only one of them has is counted and named.
+    """Compare two maps on the objects they share, matched by label; objects on only one map are listed.
 
     Parameters
     ----------

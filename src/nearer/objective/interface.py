@@ -42,7 +42,7 @@ class Objective:
     """
 
     n_columns: int  # 3 for triplets, 4 for quadruplets
-    pays_in_one_call: bool = False  # whether `descend` pays
+    pays_in_one_call: bool = False  # whether `descend` is worthwhile
 
     def __init__(self, loss: str | Loss, n_components: int, n_objects: int, n_comparisons: int):
         self.n_components = int(n_components)
@@ -89,7 +89,7 @@ class Objective:
         raise NotImplementedError
 
     def subset(self, size: int, rng: np.random.Generator) -> Objective:
-        """The objective of `size` random comparisons, held in memory; fewer, or all, if that would not fit or pay."""
+        """The objective of `size` random comparisons in memory; fewer if they do not fit, all if that is no slower."""
         raise NotImplementedError
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple[Objective, Objective]:

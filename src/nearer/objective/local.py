@@ -28,7 +28,7 @@ R = TypeVar("R")
 
 _NOTHING = np.empty(0)
 UNWEIGHTED = frozen(_NOTHING)
-# Most blocks, and least comparisons in each. Many blocks, as 64 cores need, pay only where each is much work.
+# Maximum number of blocks, and minimum of comparisons in each. 64 cores need many blocks, but small ones are slow.
 _SOME, _MANY = (16, 16_384), (128, 65_536)
 _MEMORY = 10  # of L-BFGS
 

@@ -55,7 +55,7 @@ class StreamedObjective(BlockObjective):
         return Snapshot(X, *self.value_and_gradient(X), None)
 
     def subset(self, size: int, rng: np.random.Generator) -> LocalObjective:
-        """At most 2^20 or eight per coordinate of a map, drawn evenly from all blocks without replacement."""
+        """At most 2^20 comparisons, or eight per coordinate of a map, drawn uniformly without replacement."""
         size = min(size, max(1 << 20, 8 * self.n_objects * self.n_components), self.n_comparisons)
         index = np.empty((size, self.source.n_columns), dtype=np.int32)
         weights = np.empty(size) if self.source.has_weights else None

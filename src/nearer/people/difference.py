@@ -110,14 +110,14 @@ def _scores(data: Comparisons, X: np.ndarray, loss: Loss, reliability: bool) -> 
     if data.weights is not None:
         both *= data.weights[:, None]
     guess = 0.5 * (both[0] + both[1])
-    said = both[0] - both[0].mean(axis=0)  # the common part is not a difference
+    said = both[0] - both[0].mean(axis=0)  # what all people share is not a difference
     scale, turn = np.linalg.eigh(said.T @ said / len(said))
     whiten = turn / np.sqrt(np.maximum(scale, 1e-12 * scale.max()))
     return said @ whiten, guess @ whiten
 
 
 def _cleaned(scores: np.ndarray, guess: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """The scores, with the direction in which guessing moves those of each unit projected out."""
+    """The scores, with the direction in which guessing moves them in each unit projected out."""
     away = sums_of(guess, unit)
     length = np.linalg.norm(away, axis=1, keepdims=True)
     away = np.divide(away, length, out=np.zeros_like(away), where=length > 0)[unit]

@@ -31,11 +31,11 @@ _RULES: dict[str, tuple[str, Callable[[Any, Any], Any], str]] = {
 class ExclusionRules:
     """Rules for leaving out participants; by default nobody is left out."""
 
-    min_answers: int | None = None  # leave out who gave fewer answers
+    min_answers: int | None = None  # leave out people who gave fewer answers
     min_seconds: float | None = None  # ... whose median response time is less
     max_same_side: float | None = None  # ... who chose one side in a larger fraction of answers
     catch_passed: float | None = None  # ... who passed a smaller fraction of attention checks
-    # ... whose agreement with a map of the others is not better than that of guesses: at this level, 0.05 if True
+    # ... whose agreement with a map of the others is not significantly better than guessing: level; True means 0.05
     better_than_chance: bool | float | None = None
 
     def __post_init__(self) -> None:
@@ -92,7 +92,7 @@ class Exclusions:
 
     participants: list[Any]  # those left out
     reasons: dict[str, list[Any]]  # rule, in words -> those who broke it
-    n_people: int  # before, as are `n_answers`
+    n_people: int  # before the exclusion, as is `n_answers`
     n_answers: int
     n_kept_answers: int
     preregistered: bool = False  # whether the rules were set in advance

@@ -35,10 +35,10 @@ SPREADS = (0.0, 0.1, 0.2, 0.35, 0.6, 1.0, 1.7)
 # Folds are small, since weights from 50 answers are much better than from 33. With many answers, fewer folds suffice.
 _FOLDS = 10
 _ENOUGH_HELD_OUT = 20_000
-# Of each fit: most steps, and relative decrease of the mean loss at which it stops. While spreads are compared, fits
-# that start from the one before would not move with a tolerance of 1e-5, and all spreads would look alike.
+# Of each fit: maximum number of steps, and relative decrease of the mean loss at which it stops. When spreads are
+# compared, each fit starts from the previous one; with a tolerance of 1e-5 it would stay there.
 _MOST_STEPS, _TOL = 300, 1e-7
-# EM steps at most between lapse rates and weights: in the fit, and while spreads are compared.
+# Maximum number of EM steps between lapse rates and weights: in the fit, and while spreads are compared.
 _ROUNDS, _SPREAD_ROUNDS = 20, 2
 
 
@@ -155,7 +155,7 @@ def joint_axes(matrices: np.ndarray) -> np.ndarray:
         largest = 0.0
         for p in range(d):
             for q in range(p + 1, d):
-                # Cardoso and Souloumiac (1996): the angle is that of a 2 x 2 eigenproblem.
+                # Cardoso and Souloumiac (1996): the angle solves a 2 x 2 eigenproblem.
                 h = np.stack([M[:, p, p] - M[:, q, q], 2.0 * M[:, p, q]])
                 (a, b), (_, c) = h @ h.T
                 angle = 0.25 * np.arctan2(2.0 * b, a - c)
@@ -208,7 +208,7 @@ class IndividualEmbedding(ShownMap, BaseEstimator):
     group_ : OrdinalEmbedding
         The map without weights of people; it is the map of everybody if the spread is 0.
     reliability_ : Reliability or None
-        Lapse rates; of somebody who does nothing but guess, the weights of all axes may be near 0 instead.
+        Lapse rates; a person who only guesses may have weights near 0 on all axes instead.
     labels_ : ndarray of str, shape (n_objects,), or None
     loss_ : Loss
     n_objects_, n_iter_, n_features_in_ : int
@@ -276,7 +276,7 @@ class IndividualEmbedding(ShownMap, BaseEstimator):
     def _compare_spreads(
         self, data: Comparisons, units: Coded, loss: Loss, start: np.ndarray, rng: np.random.Generator
     ) -> dict[float, float]:
-        """Held-out loss of ascending spreads, until it gets worse twice; every fold has part of each person."""
+        """Held-out loss of ascending spreads, until it gets worse twice; every fold has some answers of each person."""
         first, answer = first_rows(data)
         fold = _folds_within(Coded(units.codes[first], units.names), _FOLDS, rng)[answer]
         folds: list[list[_Problem]] = []
@@ -319,7 +319,7 @@ class IndividualEmbedding(ShownMap, BaseEstimator):
         self.weights_ = np.ascontiguousarray(W)
 
     def map_of(self, participant: str | int) -> np.ndarray:
-        """The map (n_objects, n_components) of one person or group; the common one for somebody not known."""
+        """The map (n_objects, n_components) of one person or group; the common one for an unknown person."""
         check_is_fitted(self, "embedding_")
         own = self.weights_[self.participants_.astype(str) == str(participant)]
         return self.embedding_ * np.sqrt(own[0] if len(own) else 1.0)

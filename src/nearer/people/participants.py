@@ -27,7 +27,7 @@ from nearer.notebook import data_frame, html_table
 from nearer.refits import quiet_map, template
 
 _DROP = 1.92  # half of chi-square(1) at 95 %: how far the log-likelihood may fall within the interval
-_ROUNDS = 10  # EM steps at most, of the answer law of careful people
+_ROUNDS = 10  # maximum number of EM steps for the answer law of careful people
 # Factors by which the log odds of a person's careful answers may differ from those of most, and standard deviations of
 # their logarithm that are compared; the smallest is none on this grid.
 _CERTAINTY = np.exp(np.linspace(-1.5, 1.5, 11))
@@ -35,10 +35,10 @@ _CERTAINTY_SPREADS = (0.01, 0.25, 0.5, 0.75, 1.0)
 SIGNIFICANT = 0.05  # p-values below it are called significant, for people as for differences between them
 FEWEST = 3  # people: each is compared with a map of the others, so two or fewer show nothing about any one of them
 # People who stand out; `benchmarks.people` has the error rates. Inverted: opposite to the map significantly more often
-# than guesses, at the level `SIGNIFICANCE` divided by the number of people, and by this fraction of answers.
+# than guesses, at the level `SIGNIFICANCE` divided by the number of people, by at least this fraction of answers.
 _MORE_OPPOSITE = 0.2
-# Fast: a median time below this fraction of that of most people, and as many (scaled median absolute) deviations below
-# it on a logarithmic scale; found among at least as many people.
+# Fast: a median time below this fraction of the typical one, and this many (scaled median absolute) deviations below it
+# on a logarithmic scale; judged only with at least this many people.
 _FASTER, _DEVIATIONS, _FEWEST_TIMES = 0.5, 4.0, 10
 
 
@@ -62,7 +62,7 @@ class ParticipantTable:
     catch_passed: np.ndarray | None = None  # fraction of them answered correctly
     agreement: np.ndarray  # fraction of answers that a map made without the person satisfies; a tie counts one half
     opposite: np.ndarray | None = None  # fraction contradicted in every comparison, where answers have several
-    guesses: np.ndarray  # lapse rate in excess of that of careful people, 0 to 1; NaN if inverted
+    guesses: np.ndarray  # lapse rate beyond careful people's, 0 to 1; NaN if inverted
     guesses_low: np.ndarray  # its 95 % interval
     guesses_high: np.ndarray
     p_chance: np.ndarray  # p-value of the agreement for somebody who only guesses; near 1 for inverted answers
@@ -202,7 +202,7 @@ def _compared(
     n_known = of_each(weights=known)
 
     def of_answers(satisfied: np.ndarray) -> np.ndarray:
-        """The fraction of each person's answers of which all rows are satisfied, a tie counting one half."""
+        """The fraction of each person's answers with all rows satisfied; a tie counts one half."""
         least = np.ones(len(first))
         np.minimum.at(least, answer, satisfied)
         return _ratio(of_each(weights=least * known), n_known)
@@ -230,7 +230,7 @@ def _not_compared(n_people: int) -> dict[str, np.ndarray]:
 
 
 def _numbered_by_name(data: Comparisons) -> Comparisons:
-    """The same with objects as numbered in a file: figures do not depend on the order in which they were given."""
+    """Number the objects as reading a file does, so that figures do not depend on their order."""
     seen = np.flatnonzero(data.seen)
     if data.labels is None:
         return renumbered(data, seen)
@@ -333,7 +333,7 @@ def _rank_within(data: Comparisons, entry: np.ndarray, own: np.ndarray) -> tuple
 
 
 def places_within(unit: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Rank of each row among those of its unit, from 0 on, in the given order (N,) of rows."""
+    """Rank of each row within its unit, from 0, in the given order (N,) of rows."""
     counts = np.bincount(unit)
     place = np.empty(len(unit), dtype=np.int64)
     by_unit = order[np.argsort(unit[order], kind="stable")]
@@ -355,7 +355,7 @@ def _details(data: Comparisons, entry: np.ndarray, own: np.ndarray, rank: np.nda
     rows_of = np.split(np.lexsort((rank, own)), np.cumsum(np.bincount(own))[:-1])
 
     def of_each(measure: Callable[[np.ndarray], float], values: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """A figure of the known values of each person, in the order of answering; NaN without any."""
+        """A statistic of the known values of each person, in the order of answering; NaN without any."""
         parts = (values[rows[known[rows]]] for rows in rows_of)
         return np.array([measure(part) if len(part) else np.nan for part in parts])
 
@@ -375,7 +375,7 @@ def _details(data: Comparisons, entry: np.ndarray, own: np.ndarray, rank: np.nda
 
 
 def _is_fast(seconds: np.ndarray) -> np.ndarray:
-    """Whose median time is an outlier below those of the others."""
+    """Which people have a median time that is a low outlier."""
     known = np.isfinite(seconds)
     if known.sum() < _FEWEST_TIMES:
         return np.zeros(len(seconds), dtype=bool)

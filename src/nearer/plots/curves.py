@@ -110,7 +110,7 @@ def plot_calibration(calibration: Calibration, *, ax: Axes | None = None) -> Axe
     ax = chart_axes(ax, (4.8, 4.6))
     ax.plot([0, 1], [0, 1], "--", color=GREY, linewidth=1.2)
     ax.errorbar(predicted, observed, yerr=[observed - low, high - observed], **_BARS)
-    start = min(0.5, float(low.min(initial=0.5)))  # predictions are of the pair held to be nearer
+    start = min(0.5, float(low.min(initial=0.5)))  # predictions are of the closer pair
     ax.set(xlim=(start - 0.02, 1.02), ylim=(start - 0.02, 1.02), aspect="equal")
     ax.set(xlabel="Predicted probability", ylabel="Observed frequency")
     for axis in (ax.xaxis, ax.yaxis):

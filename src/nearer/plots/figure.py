@@ -58,7 +58,7 @@ class ShownAxes(Axes):
 
 
 def save_figure(fig: Figure | Axes, path: str | os.PathLike, *, dpi: float = 200, force: bool = False) -> Path:
-    """Write a figure, or the whole figure of an Axes, as .png, .svg or .pdf: complete or not at all.
+    """Write a figure, or the whole figure of an Axes, as .png, .svg or .pdf; never a partial file.
 
     Parameters
     ----------

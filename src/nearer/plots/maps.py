@@ -57,7 +57,7 @@ def plot_map(
         an angle as in the report: what is nearer is larger.
     labels : sequence (n_objects,), optional
         Drawn verbatim next to the points, without overlaps; labels that do not fit are counted in a note. Default:
-        those of the estimator.
+        the labels of the estimator.
     groups : sequence (n_objects,), optional
         Shown by colour and marker; None, NaN and "" mean no group. Beyond 56, the smallest are merged.
     covariances : array (n_objects, n_components, n_components), optional

@@ -30,7 +30,7 @@ class Posterior:
         self.precision = np.eye(len(objects) * self.d) / max(float(X.var(axis=0).mean()), np.finfo(float).tiny)
 
     def add(self, questions: np.ndarray, weights: np.ndarray | None = None) -> None:
-        """Add answers to questions (m, 3) or (m, 4), each counted `weights` (m,) times."""
+        """Add answers to questions (m, 3) or (m, 4), with weights (m,)."""
         worth = self.law.worth(self.law.margin(self.X, questions)[0])
         if weights is not None:
             worth *= weights
@@ -73,7 +73,7 @@ class Posterior:
         return where.reshape(len(questions), len(points) * self.d), np.concatenate(parts, axis=1)
 
     def sparse(self, where: np.ndarray, gradient: np.ndarray) -> csr_matrix:
-        """What `gradients` returns as a matrix (c, m * d); without the objects that are fixed."""
+        """The result of `gradients` as a matrix (c, m * d), without fixed objects."""
         known = where >= 0
         ends = np.append(0, np.cumsum(known.sum(axis=1)))
         return csr_matrix((gradient[known], where[known], ends), (len(where), len(self.precision)))

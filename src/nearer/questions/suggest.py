@@ -120,7 +120,7 @@ def suggest(
         Questions asked but not yet answered. They are not asked again, and count as if they had been answered.
     kind : {"triplets", "odd-one-out"}, default "triplets"
     n_components : int, optional
-        Dimension of the map; default: that of the model, else 2.
+        Dimension of the map; default: the dimension of the model, else 2.
     random_state : int or Generator, optional
     n_jobs : int, optional
         Threads; the result does not depend on it.

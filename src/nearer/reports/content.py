@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nearer.estimator import OrdinalEmbedding
 
 
-_EXTRAPOLATE = 4  # the learning curve is continued to this many times the answers there are
+_EXTRAPOLATE = 4  # the learning curve is continued to this multiple of the present number of answers
 _KEPT = (
     "title", "command", "groups", "clusters", "covariances", "dimensions", "chosen_dimension", "learning_curve",
     "images", "facts", "people",
@@ -59,7 +59,7 @@ class Report:
     facts: Mapping[str, Any] = field(default_factory=dict)  # anything else to show, such as loss, solver and seed
 
     def to_dict(self) -> dict[str, Any]:
-        """What `from_dict` reads back, so that ``replace(describe(model), **fields)`` is this page."""
+        """The data that `from_dict` reads back, so that ``replace(describe(model), **fields)`` is this page."""
         values = {name: getattr(self, name) for name in _KEPT}
         values["images"] = None if self.images is None else os.path.abspath(self.images)
         return values

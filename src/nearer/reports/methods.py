@@ -56,7 +56,7 @@ def _placement(model: OrdinalEmbedding) -> str:
     text = f"The objects were placed in {dimensions} by {method}, computed with nearer {__version__} ({starts}{seed})."
     if getattr(model, "reliability_", None) is None:
         return text
-    return f"{text} Answers were weighted by the probability that they are no guesses, estimated for each participant."
+    return f"{text} Answers were weighted by the probability that they are not guesses, estimated for each participant."
 
 
 def _dimensions(shown: int, table: Mapping[str, Any]) -> str:

@@ -46,7 +46,7 @@ def render(report: Report) -> str:
 
 
 def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
-    """What the scripts of the page read, ready for JSON, and sentences on what is not shown."""
+    """The data for the scripts of the page, ready for JSON, and sentences on what is not shown."""
     n_objects, n_components = report.embedding.shape
     notes: list[str] = []
     # As given: file names may hold what a printable label cannot.
@@ -81,7 +81,7 @@ def _asset(name: str) -> str:
 
 
 def _sections(report: Report) -> dict[str, str]:
-    """The sections that may be missing, "" for one that is, and the links to all that are there."""
+    """The optional sections, "" for one that is missing, and links to all that are shown."""
     parts = {"links": '<a href="#map">Map</a><a href="#fit">Fit</a>'}
     for name, (link, title, needed, make_body) in _SECTIONS.items():
         found = getattr(report, needed)
@@ -98,7 +98,7 @@ def _text(value: object) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Text of ours, in which a percent sign stays on the line of its number."""
+    """Our own text as HTML, without line breaks between numbers and percent signs."""
     return _text(text).replace(" %", "\u00a0%")
 
 

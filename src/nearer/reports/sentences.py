@@ -40,7 +40,7 @@ def interval(low: float, high: float) -> str:
 
 
 def preferred_dimension(shown: int, chosen: int | None, accuracy: Mapping[int, float]) -> str | None:
-    """Whether "fewer" dimensions do about as well as the map's own, "another" number better, or neither: "this".
+    """Whether "fewer" dimensions do about as well as this number, "another" does better, or neither ("this").
 
     None where the held-out accuracy of the dimension shown or chosen is not known.
     """
@@ -100,8 +100,8 @@ def _gap(gap: float, preferred: str | None) -> str:
     text = f"It fits answers it has seen clearly better than new ones (a gap of {points(gap)}): "
     if preferred is None:
         return text + (
-            "there are too few answers for this dimension, or the dimension is wrong. More dimensions may do better as "
-            "well as fewer; `nearer dims` tries several."
+            "there are too few answers for this dimension, or the dimension is wrong. Either more or fewer "
+            "dimensions may do better; `nearer dims` tries several."
         )
     return text + ("a sign of too many dimensions." if preferred == "fewer" else "a sign of too few answers.")
 
@@ -132,7 +132,7 @@ def _room(found: Evaluation, preferred: str | None) -> str:
             return f"Whether a better map is possible is not known: it may satisfy up to {points(above)} more, or none."
         if _is_guessing(found):
             return "People agree with each other so little that no map can do better."
-        # Where fewer dimensions do as well, this is not the map to praise.
+        # If fewer dimensions do as well, this map should not be praised.
         return "So this map is about as good as the answers allow." if preferred in (None, "this") else ""
     if most >= bound:
         return f"This map is {points(below)} short of that, which chance may explain."
@@ -269,7 +269,7 @@ def map_sentence(n_objects: int, n_components: int) -> str:
 def few_answers_sentence(n_few: int, n_components: int) -> str:
     """What hollow markers mean."""
     objects = counted(n_few, "object that is", "objects that are")
-    return f"Hollow: {objects} in fewer than {n_components + 1} questions, too few for a certain place."
+    return f"Hollow: {objects} in fewer than {n_components + 1} questions, too few to fix a position."
 
 
 def unplaced_sentence(n_unplaced: int, n_objects: int) -> str:
@@ -325,7 +325,7 @@ def flow_sentences(flow: Flow, kinds: Sequence[str], check: Mapping[str, Any]) -
     if flow.participants is not None and analysed is not None:
         lost = flow.participants - sum(one.participants for one in flow.excluded) - analysed
         if lost > 0 and check["n_answers"] == flow.analysed:
-            said.append(f"No answer was left of {counted(lost, 'participant')}.")
+            said.append(f"No answer was left from {counted(lost, 'participant')}.")
     of = "" if check["n_answers"] == flow.analysed else f" (of {flow.analysed:,.0f} that were left)"
     several = "" if check["answers_are_rows"] else f", which give {check['n_comparisons']:,} comparisons"
     said.append(f"Analysed were {data_sentence(check)}{of}{several}.")
@@ -344,7 +344,7 @@ def picture_sentences(
     """How many objects have a picture, and why the others have none."""
     said = [f"Pictures: {n_shown:,} of {n_objects:,} objects."]
     if missing:
-        said.append(f"Without a picture of their name in the folder: {len(missing):,} ({listed(missing, 5)}).")
+        said.append(f"No picture of this name in the folder: {len(missing):,} ({listed(missing, 5)}).")
     if unreadable:
         said.append(f"Could not be read as PNG, JPEG, GIF or WebP: {len(unreadable):,} ({listed(unreadable, 5)}).")
     if n_over:
@@ -391,13 +391,13 @@ PEOPLE_LEGEND = {
     "catch": "attention checks",
     "catch_passed": "share of them passed",
     "agreement": "share of answers satisfied by a map made without the person",
-    "opposite": "share of answers of which that map contradicts every comparison",
+    "opposite": "share of answers that this map contradicts in every comparison",
     "guesses": "estimated share of guesses (95 % interval)",
     "p_chance": "p-value of the agreement if all answers were guesses",
     "p_decline": "p-value of a decline of agreement during the session",
 }
-_NAMED = 50  # people who answered the other way round, at most
-_ONE_SIDED, _PASSED = 0.9, 0.8  # shares of answers on one side, and of attention checks passed, that are mentioned
+_NAMED = 50  # maximum number of inverted people listed
+_ONE_SIDED, _PASSED = 0.9, 0.8  # above and below these shares, people are named
 
 
 def people_sentences(people: Mapping[str, Any]) -> list[str]:
@@ -461,7 +461,7 @@ def _standing_out(people: Mapping[str, Any]) -> list[str]:
 
 
 def _where(people: Mapping[str, Any], name: str, holds: Callable[[Any], bool]) -> list[int]:
-    """The rows of a table of people with a known value for which something holds."""
+    """The rows of a table of people where a value is known and satisfies a condition."""
     return [row for row, value in enumerate(people.get(name) or ()) if _is_known(value) and holds(value)]
 
 
@@ -477,7 +477,7 @@ def people_legend(columns: Iterable[str]) -> str:
 
 
 def dimensions_sentence(chosen: int | None, shown: int, accuracy: Mapping[int, float]) -> str:
-    """What the chart of dimensions shows; `shown` is the dimension of the map on the page, `accuracy` the chart."""
+    """What the chart of dimensions shows; `shown` is the dimension of the map on the page, `accuracy` is charted."""
     text = "How well maps of different dimension satisfy answers they have not seen. Bars are one standard error."
     if chosen is None:
         return f"{text} The computation was interrupted: some maps are missing, and no dimension is chosen."
@@ -493,7 +493,7 @@ def _largest(chosen: int, accuracy: Mapping[int, float]) -> str:
     if len(accuracy) < 2 or chosen < max(accuracy):
         return ""
     if (flat := flat_from(accuracy, chosen)) < chosen:
-        return f"It is the largest that was tried, but from {flat} on more gain less than {points(WORTHWHILE)}."
+        return f"It is the largest that was tried, but going beyond {flat} gains less than {points(WORTHWHILE)}."
     return "It is the largest that was tried: larger ones may do better still."
 
 

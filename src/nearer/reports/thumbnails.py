@@ -28,7 +28,7 @@ def load_thumbnails(folder: str | os.PathLike, labels: Sequence[object]) -> tupl
     if not root.is_dir():
         raise FileNotFoundError(f"images: got {str(root)!r}, expected a folder of pictures")
     files: dict[str, Path] = {}
-    any_case: dict[str, Path] = {}  # where no name is exactly that of the object
+    any_case: dict[str, Path] = {}  # used if no name matches exactly
     for path in sorted(root.iterdir()):
         if path.suffix.lower() in _ENDINGS and path.is_file():
             for name in (_name(path.name), _name(path.stem)):
@@ -49,7 +49,7 @@ def load_thumbnails(folder: str | os.PathLike, labels: Sequence[object]) -> tupl
             try:
                 uris[number] = _data_uri(fitting)
                 size += len(uris[number])
-            except Exception as error:  # readers raise many kinds for a damaged file
+            except Exception as error:  # readers raise many types of errors for a damaged file
                 unreadable.append(f"{fitting.name}: {str(error)[:80] or type(error).__name__}")
     notes = picture_sentences(len(uris), len(labels), missing, unreadable, over)
     if missing:

@@ -31,13 +31,13 @@ from nearer.notebook import html_table
 from nearer.refits import fit_best, fit_quietly, quiet_map, simulated, template
 from nearer.selection.thresholds import REACH, SPREAD_OF_RESAMPLES, WEIGHT_OF_TRAINING
 
-# Resamples whose left-out answers the answer law is fitted to; sets of simulated answers; most questions used to widen
-# the intervals; level at which the widened intervals are exact for simulated answers.
+# Resamples whose left-out answers give the answer law; sets of simulated answers; maximum number of questions used to
+# widen the intervals; level at which the widened intervals are exact for simulated answers.
 _N_JUDGES = 10
 _N_SIMULATED = 16
 _MOST_ASKED = 2000
 _LEVEL = 0.9
-# Of the likely map: from models of the ratio of two distances to the model of the difference of their squares.
+# Candidates for the likely map: from models of the ratio of two distances to that of the difference of their squares.
 _MODELS: tuple[Loss, ...] = (*(TSTELoss(alpha) for alpha in (1.0, 3.0, 10.0, 30.0)), STELoss())
 _LEAST = 1e-12
 
@@ -64,8 +64,8 @@ class NearerIntervals:
 
     Positive if the near pair is nearer, log 2 if the far pair is twice as far apart. The interval is normal; its
     squared standard error is the variance over the resamples plus the squared bias, times the squared `widening`.
-    Where it reaches beyond log 3 (one distance is three times the other), it is open on that side: answers of which
-    some are wrong hardly depend on how much farther the farther pair is.
+    Where it reaches beyond log 3 (one distance is three times the other), it is open on that side: if some
+    answers are wrong, they hardly show how much farther the farther pair is.
     """
 
     log_ratio: np.ndarray  # (m,), on the map fitted to all answers; NaN where an object has no position
@@ -76,7 +76,7 @@ class NearerIntervals:
 
     @property
     def settled(self) -> np.ndarray:
-        """Which is certain at this level, int (m,): 1 the near pair is nearer, -1 the far pair is, 0 neither."""
+        """Which pair is nearer, if certain at this level, int (m,): 1 the near pair, -1 the far pair, 0 not certain."""
         return np.where(self.low > 0, 1, np.where(self.high < 0, -1, 0))
 
 
@@ -96,7 +96,7 @@ class Bootstrap:
     training_accuracy: float  # of `embedding`, on the answers it was fitted to
     accuracy_samples: np.ndarray  # (n_resamples,), on the answers left out; NaN if none was left out
     by: str  # "comparison" or "participant"
-    n_units: int  # of what is drawn
+    n_units: int  # fraction of what is drawn
     labels: np.ndarray | None  # (n_objects,)
     widening: float
     likely: np.ndarray  # (n_objects, n_components)
@@ -104,7 +104,7 @@ class Bootstrap:
 
     @property
     def n_tested(self) -> int:
-        """Number of resamples that some answers were left out of, which could be placed on the map."""
+        """Number of resamples that left out some answers whose objects they place."""
         return int(np.isfinite(self.accuracy_samples).sum())
 
     def accuracy(self, level: float = 0.9) -> Interval:
@@ -175,7 +175,7 @@ def bootstrap(
     Parameters
     ----------
     estimator : OrdinalEmbedding
-        What to fit. If it is fitted already, its map is taken as the one of all answers.
+        What to fit. If it is fitted already, its map is taken as the map of all answers.
     comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes in memory
         Votes are drawn one by one; any other answer is drawn with all its rows and their weights.
     n_resamples : int, default 200
@@ -272,7 +272,7 @@ def likely_map(
 def _widened(
     embedding: np.ndarray, samples: np.ndarray, likely: np.ndarray, fits: np.ndarray, asked: Comparisons
 ) -> tuple[float, np.ndarray]:
-    """Factor by which intervals about simulated fits are too narrow, and covariances that include the bias, widened."""
+    """The factor that makes intervals about simulated fits wide enough, and widened covariances with the bias."""
     off = _off(likely, fits, asked)
     variance = _log_ratios(samples, asked).var(axis=0, ddof=1)
     away = np.abs(off) / np.ma.sqrt(variance + _of_the_others(off) ** 2)
@@ -295,7 +295,7 @@ def _log_ratios(maps: np.ndarray, asked: Comparisons) -> np.ma.MaskedArray:
 
 
 def _off(likely: np.ndarray, fits: np.ndarray, asked: Comparisons) -> np.ma.MaskedArray:
-    """Log ratios (m, N) of simulated fits minus those of the map from which their answers were simulated."""
+    """Log ratios (m, N) of simulated fits minus log ratios of the map from which their answers were simulated."""
     return _log_ratios(fits, asked) - np.ma.masked_invalid(log_ratio(likely, asked))
 
 
@@ -314,7 +314,7 @@ def _times(away: np.ndarray, expected: float) -> float:
 
 
 def _draws(data: Comparisons, by: str) -> tuple[Callable[[np.random.Generator], Resample], int]:
-    """Draw answers or participants, and how many; left out are questions without an answer drawn, or participants."""
+    """A function that draws answers or participants, and their number; whole questions or people are left out."""
     own, votes = np.ones(len(data)) if data.weights is None else data.weights, None
     if by == "comparison":
         (first, unit), together = first_rows(data), question_of_rows(data)

@@ -13,8 +13,8 @@ from nearer.selection.bootstrap import Bootstrap
 
 _SEPARATE = 0.6  # least mean silhouette
 _STABLE = 0.85  # least stability of a "highly stable" cluster (Hennig, 2007)
-_KEPT = 2 / 3  # of the objects, in each resample: a cut through a continuum depends on which objects there are
-# Objects: fewer look clustered by chance, more take long. With these limits, uniform and normal clouds, strips and
+_KEPT = 2 / 3  # of the objects, in each resample: a cut through a continuum depends on the objects
+# Objects: fewer look clustered by chance, more take too long. With these limits, uniform and normal clouds, strips and
 # rings of 30 to 120 points in two or three dimensions were taken for clusters in at most 1 of 25 draws each, three
 # and five blobs found in 88 to 100 %; a line would be in up to 70 %, so maps of one dimension are left out.
 _FEWEST, _MOST = 30, 2000
@@ -37,10 +37,10 @@ class Clusters:
 def find_clusters(resampled: Bootstrap, random_state: Any = 0) -> Clusters | None:
     """Find clusters that are separate on a map and stable under its bootstrap; None if there are none.
 
-    Ward's method gives partitions into 2 to 8 clusters of 3 objects or more; that of the largest mean silhouette is
+    Ward's method gives partitions into 2 to 8 clusters of 3 objects or more; the one of largest mean silhouette is
     taken if this is at least 0.6. The stability of a cluster is the mean Jaccard overlap with the most similar cluster
-    of each resample, of which two thirds of the objects are partitioned in the same way: 1 if it is always made of the
-    same objects. All must reach 0.85.
+    of each resample, in which two thirds of the objects are partitioned in the same way: 1 if it always has the same
+    objects. All must reach 0.85.
 
     Parameters
     ----------

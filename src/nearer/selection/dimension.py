@@ -27,7 +27,7 @@ from nearer.refits import Interrupted, at_random, fit_best, quiet_map, template
 from nearer.selection.thresholds import ENOUGH, MOST_UNPLACED, WORTHWHILE, n_d_log_n
 from nearer.solvers import Auto, get_solver
 
-# Standard errors by which the chosen dimension beats a smaller, and a larger one, that is ruled out;
+# Standard errors by which the chosen dimension must beat a smaller one, and a larger one, to rule it out;
 # `benchmarks.verdicts` measures how often the verdict holds.
 _RULED_OUT_BELOW = 2.0
 _RULED_OUT_ABOVE = 3.5
@@ -48,7 +48,7 @@ class DimensionSelection:
     chosen: int | None = None  # the smallest dimension that no larger one beats, see `Evidence`; None after ctrl-C
     candidates: tuple[int, ...] = ()  # dimensions that the answers do not rule out, the chosen one among them
     reasons: tuple[str, ...] = ("interrupted",)  # why the choice is uncertain
-    folds_by: str = "groups"  # what stayed in one fold: the answers to a question, those of a participant, or groups
+    folds_by: str = "groups"  # what stayed in one fold: answers to a question, answers of a participant, or groups
     n_unplaced: float = 0.0  # held-out answers left out, since they name an object of no answer of the other folds
     sampling_se: np.ndarray | None = None  # (m,), of the accuracy, see `sampling_error`; None after ctrl-C
     accuracy: np.ndarray = field(init=False)  # (m,), mean over the folds, as is the log-loss
@@ -128,7 +128,7 @@ def cross_validate_dimensions(
     n_folds : int, default 5
     groups : array-like, shape (N,), "questions" or "participants", optional
         Answers that stay in one fold. "questions": those to the same question; where fewer questions than folds were
-        asked, the rows of one answer. "participants": those of the same person. Default: the former, unless most
+        asked, the rows of one answer. "participants": the answers of a person. Default: the former, unless most
         held-out answers then name an object that occurs in no other question; then the latter, where they are known.
     random_state : int or Generator, optional
     n_jobs : int, optional
@@ -194,7 +194,7 @@ def cross_validate_dimensions(
 def _evaluable_folds(
     data: Comparisons, n_folds: int, groups: Any, rng: np.random.Generator
 ) -> tuple[str, Coded, np.ndarray]:
-    """What stays in one fold, as a word and by row, and the fold of each row, such that most answers can be placed."""
+    """What stays in one fold, as a word and by row, and the fold of each row, so that most answers can be evaluated."""
     tries: list[tuple[str, Any]] = [("groups", groups)]
     if groups is None or (isinstance(groups, str) and groups == "questions"):
         tries = [("question", question_of_rows(data, check_integer(n_folds, "n_folds", 2)))]
@@ -246,7 +246,7 @@ def conclude(
             flat = flat_from(dict(zip(dims.tolist(), accuracy.tolist())), chosen)
             larger = "try larger ones"
             if flat < chosen:
-                larger = f"but from {flat} on more gain less than {counted(round(100 * WORTHWHILE), 'point')}"
+                larger = f"but going beyond {flat} gains less than {counted(round(100 * WORTHWHILE), 'point')}"
             reasons.append(f"the largest dimension tried, {chosen}, is the best; {larger}")
         elif n_answers < needed:
             candidates.append(int(dims[at + 1]))
@@ -261,7 +261,7 @@ def conclude(
 
 
 def flat_from(accuracy: Mapping[int, float], chosen: int) -> int:
-    """The dimension from which on the accuracy does not rise to that of the chosen one by a gain worth another map."""
+    """The smallest dimension whose accuracy is not clearly (by `WORTHWHILE`) below that of the chosen one."""
     return min(d for d, value in accuracy.items() if d <= chosen and accuracy[chosen] - value < WORTHWHILE)
 
 
@@ -275,12 +275,12 @@ def _as_of_all(base: OrdinalEmbedding, d: int, share: float) -> OrdinalEmbedding
 
 
 def _generator(root: Any, key: int) -> np.random.Generator:
-    """A generator of its own for each key, as a child of a seed sequence."""
+    """A separate generator for each key, as a child of a seed sequence."""
     return np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, key)))
 
 
 def _mean_and_se(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean over the finished folds (first axis) and its standard error; NaN without folds enough."""
+    """Mean over the finished folds (first axis) and its standard error; NaN for too few folds."""
     n = np.isfinite(table).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nansum(table, axis=0) / n

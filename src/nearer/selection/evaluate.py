@@ -61,7 +61,7 @@ _CHECKED = (
 class Evaluation:
     """What is known about a map beyond its positions; None for what was not measured.
 
-    Accuracies are fractions of answers satisfied; an answer that gave several comparisons is if all of them hold.
+    Accuracies are fractions of answers satisfied; an answer with several comparisons is satisfied if all hold.
     """
 
     training: float | None = None  # accuracy on the answers the map was made from
@@ -77,7 +77,7 @@ class Evaluation:
     standard_error: float | None = None  # of held_out, for other questions and, where known, other participants
     fold_accuracy: tuple[float, ...] = ()
     folds_by: str = "question"  # what stayed in one fold
-    n_unplaced: float = 0.0  # held-out answers about objects of no other answers, which no map can predict
+    n_unplaced: float = 0.0  # held-out answers about objects that no other answer names; no map can predict them
     declined: str = ""  # why held_out is not known
     check: CheckResult | None = None
     dimensions: DimensionSelection | None = None
@@ -134,7 +134,7 @@ class Evaluation:
 
 
 def figures_of(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """The single figures in what `Evaluation.summary` gave, as arguments of `Evaluation`."""
+    """Single figures from the result of `Evaluation.summary`, as arguments of `Evaluation`."""
     figures = {"chance": summary["chance_level"]} if "chance_level" in summary else {}
     if summary.get("training_accuracy") is not None:
         figures["training"] = summary["training_accuracy"]
@@ -205,7 +205,7 @@ def evaluate(
     check_bool(learning_curve, "learning_curve")
     check_bool(people, "people", allow_none=True)
     answers = answers_about(model, comparisons)
-    if answers is None:  # out of reach; what the solver last recorded of them may be known
+    if answers is None:  # out of reach, but the solver may have recorded their error
         history = getattr(model, "history_", None)
         error = history[-1].train_error if history else None
         return Evaluation(None if error is None else 1.0 - error)
@@ -243,7 +243,7 @@ def evaluate(
             found["dimensions"] = attempt("accuracy by dimension", names, by_dimension, model, answers, tried, **how)
         if folds:
             measured = found.get("dimensions")
-            # Where the map of this dimension is evaluated already, it has one held-out accuracy.
+            # If `dims` has evaluated this dimension, its held-out accuracy is used.
             if own not in tried or measured is None:
                 details = f"{folds} folds"
                 measured = attempt("cross-validation", details, cross_validate_dimensions, model, answers, [own], **how)
@@ -269,7 +269,7 @@ def evaluate(
 
 
 def _people(answers: Comparisons, *, random_state: Any, n_jobs: int | None) -> ParticipantTable:
-    """With the defaults of `participants`, whatever the map, so that a person has the same figures everywhere."""
+    """Always with the defaults of `participants`, so that the figures of a person are the same everywhere."""
     return participants(answers, n_jobs=n_jobs)
 
 
@@ -315,7 +315,7 @@ def score_map(model: OrdinalEmbedding, comparisons: Any) -> dict[str, Any]:
 
 
 def calibrate(model: OrdinalEmbedding, comparisons: Any) -> Calibration:
-    """Compare the probabilities that a map gives with what was answered."""
+    """Calibration of the probabilities of a map on some answers."""
     data = model.comparisons_on_map(comparisons)
     return calibration(filled(model.embedding_, data.n_objects), data, model.loss_)
 

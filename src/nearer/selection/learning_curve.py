@@ -236,7 +236,7 @@ def _simulated_laws(
 
 
 def _questions_like(data: Comparisons) -> Callable[[int, np.random.Generator], Comparisons]:
-    """Draw questions like those asked, with the same fraction of repeated questions, either pair the nearer one."""
+    """Draw questions like those asked, with the same fraction of repeats; near and far are arbitrary."""
     objects = np.flatnonzero(data.seen)
     few = len(objects) < data.index.shape[1]
     repeated = 1.0 if few else 1.0 - (int(questions_of(data).max()) + 1) / len(data)

@@ -15,22 +15,22 @@ RESAMPLES = 100  # of a bootstrap by default: they give standard errors to withi
 # Up to these sizes, measured, 100 resamples take seconds. By size, not by time: the same answers give the same report.
 MOST_RESAMPLED, MOST_OBJECTS_RESAMPLED = 20_000, 500
 CLEAR = 0.05  # difference in accuracy beyond which training and held-out answers are clearly different
-MOST_UNPLACED = 0.5  # fraction of held-out answers about objects of no other answer: beyond, the rest shows little
+MOST_UNPLACED = 0.5  # fraction of held-out answers about objects in no other answer; above it, the rest shows little
 WORTHWHILE = 0.01  # gain in accuracy for which another dimension is preferred
 LEVEL = 0.95  # of the interval for the held-out accuracy
-# Of that interval, chosen on the kinds "chosen on" of `benchmarks.verdicts accuracy`: its half width as a multiple of
+# For that interval, tuned by `benchmarks.verdicts accuracy` (data "chosen on"): its half width as a multiple of
 # the sampling error, since the maps of a few folds err together; and the fraction of the gap between training and
 # held-out accuracy by which the map of all answers may be better than those of the folds.
 FOLDS_ALIKE = 1.2
 GAIN_OF_ALL = 0.15
-# Of the accuracy in a bootstrap, chosen there as well: weight of the training accuracy (Efron, 1983), and half width as
+# For the accuracy in a bootstrap, tuned there as well: weight of the training accuracy (Efron, 1983), and half width as
 # a multiple of the standard deviation over resamples, which test on about a third of the answers.
 WEIGHT_OF_TRAINING = 0.368
 SPREAD_OF_RESAMPLES = 0.8
-FEWEST_FOR_LAW = 40  # answers to hold a quarter of them out for the answer law: 10 for its two parameters
-# Bootstrap intervals are open beyond: answers hardly tell a distance three times as large from a larger one.
+FEWEST_FOR_LAW = 40  # answers for an answer law: a quarter is held out, 10 for its two parameters
+# Bootstrap intervals are open above it: answers hardly distinguish a distance three times as large from a larger one.
 REACH = math.log(3.0)
-# In `benchmarks.verdicts`, a dimension was seen from about twice n d log n answers on.
+# In `benchmarks.verdicts`, about 2 n d log n answers are needed to detect a dimension.
 ENOUGH = 2.0
 
 

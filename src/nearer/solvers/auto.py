@@ -79,7 +79,7 @@ class Auto(Solver):
         check_number(self.penalty, f"{self.name}: penalty", zero=True, allow_none=True)
 
     def settled(self, values: list[float]) -> str:
-        return ""  # `epoch` sees to it, since the scale is settled last
+        return ""  # decided in `epoch`, since the scale is chosen last
 
     def init(self, objective: Any, X0: np.ndarray, rng: np.random.Generator, progress: Progress) -> State:
         begun, guide = State(X0, None, 0), None
@@ -161,7 +161,7 @@ class Auto(Solver):
         return least <= objective.n_comparisons < self.few * objective.n_objects * objective.n_components
 
     def _smallest(self, objective: Any, state: State, most: float) -> tuple[np.ndarray, float, int]:
-        """The last of X, X/2, X/4, ... whose value rose by at most `tol` and not above `most`; value; evaluations."""
+        """Halve X while the value rises by at most `tol` and does not exceed `most`; X, value, evaluations."""
         X, value = state.X, float(state.value)  # type: ignore[arg-type]
         limit = min(value + self.tol * objective.value_at_zero(), most)
         tries = 0

@@ -23,7 +23,7 @@ _KIND = "checkpoint"
 _FORMAT = 2
 _CONTENT = ("about", "setting", "starts", "runs")
 _SHARE = 0.1  # most of the time that writing may take
-_LIMITS = ("max_epochs", "max_seconds")  # a resumed run may have other ones
+_LIMITS = ("max_epochs", "max_seconds")  # may differ in a resumed run
 _VALUE, _SAME = "objective at the start", 1e-10  # its last digits depend on the processor and the order of rows
 
 

@@ -134,10 +134,10 @@ class Convex(Solver):
 def certificate(
     objective: Any, K: np.ndarray, lam: float, gradient: np.ndarray, slopes: np.ndarray
 ) -> tuple[float, float]:
-    """The objective at a Gram matrix K (n, n), and a lower bound of it: that of a feasible dual point.
+    """The objective at a Gram matrix K (n, n), and a lower bound of it from a feasible dual point.
 
-    The dual point is that of some slopes (N,), shrunk until ``sum of a_p A_p / N + lam I`` is semi-definite, where
-    ``<A_p, K> = near - far``. Gradient (n, n) and slopes may be those of a smoothed loss.
+    The dual point consists of some slopes (N,), shrunk until ``sum of a_p A_p / N + lam I`` is semi-definite, where
+    ``<A_p, K> = near - far``. Gradient (n, n) and slopes may belong to a smoothed loss.
     """
     value = objective.gram_value_and_gradient(K)[0] + lam * float(np.trace(K))
     below = -smallest_eigenvalue(gradient)

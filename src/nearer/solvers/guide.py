@@ -76,8 +76,8 @@ def guided_start(part: Objective, X: np.ndarray, rng: np.random.Generator, progr
     """A map for the loss of `part` from X (n, d), the best of several found with the softplus loss in extra dimensions.
 
     The softplus loss pulls with a constant force however far away an object is, and with an extra dimension objects can
-    get past each other. The wider map is then projected on its main axes, which `progress` is shown as well, with the
-    value of the loss in use.
+    get past each other. The wider map is then projected on its main axes; `progress` gets such projections too, with
+    the value of the loss in use.
     """
     d = X.shape[1]
     guide, smooth = _Guide(part, d, rng, progress), part.smoothed()
@@ -223,7 +223,7 @@ def _shuffled(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     first, to = (int(at) for at in rng.integers(n - count + 1, size=2))
     way = rng.integers(4)
     if way == 0:
-        to = first  # turned round where it is
+        to = first  # reversed in place
     elif way == 1:
         first, to = 0, n - count  # from one end to the other
     block, rest = order[first : first + count], np.delete(order, np.s_[first : first + count])

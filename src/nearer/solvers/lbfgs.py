@@ -36,7 +36,7 @@ class LBFGS(Solver):
 
     def init(self, objective: Any, X0: np.ndarray, rng: Any, progress: Progress = no_progress) -> State:
         value, gradient = objective.value_and_gradient(X0)
-        # The first step has no curvature to go by: move by a hundredth of the size of the point.
+        # The first step has no curvature information: move by a hundredth of the size of the point.
         length = float(np.linalg.norm(gradient))
         trial = 1e-2 * max(float(np.linalg.norm(X0)), 1e-3) / length if length > 0 else 1.0
         memory = {"gradient": gradient, "trial": trial, "pairs": []}

@@ -1,4 +1,4 @@
-"""Several starting points, of which the best result is kept; progress lines."""
+"""Several starting points, keeping the best result; progress lines."""
 
 from __future__ import annotations
 

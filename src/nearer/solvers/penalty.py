@@ -77,9 +77,9 @@ class _Search:
 def choose_penalty(
     objective: Any, X: np.ndarray, rng: np.random.Generator, descent: Descent, progress: Progress
 ) -> tuple[float, State]:
-    """The penalty, and a state with a map found with it from X (n, d).
+    """The chosen penalty, and a state with the map that it gives, starting from X (n, d).
 
-    From a middle one, penalties are increased until the held-out error exceeds the lowest by a standard error. If none
+    Starting mid-grid, penalties are increased until the held-out error exceeds the lowest by a standard error. If none
     was better, or if the loss is heavy-tailed, they are then decreased while the error does not rise (heavy-tailed: by
     more than a standard error).
     """

@@ -210,7 +210,7 @@ class Solver(BaseEstimator):
         """Set attributes that `epoch` needs and a state cannot hold, such as a batch; called when a run is resumed."""
 
     def check_objective(self, objective: Any) -> None:
-        """Raise a ValueError for an objective that this solver cannot take, or for parameters of its own."""
+        """Raise a ValueError for an objective that this solver cannot take, or for wrong parameters."""
 
     def settled(self, values: list[float]) -> str:
         """Reason to end the run, given the objective after each epoch, or nothing; by default the rule of `tol`."""
@@ -281,7 +281,7 @@ class _Loop:
     """One run of a solver."""
 
     solver: Solver
-    whole: Any  # the objective, of which `validation_fraction` may hold a part out
+    whole: Any  # the objective, including any held-out part
     rng: np.random.Generator
     callbacks: Sequence[Callback]
     keep: Callable[[Run, bool], None] | None
@@ -295,12 +295,12 @@ class _Loop:
         self.run, self.objective = Run(self.rng.bit_generator.state), self.whole
         if solver.validation_fraction > 0:
             self.objective, self.validation = self.whole.split(solver.validation_fraction, self.rng)
-        # A stream of its own, so that the output rule does not change the iterates.
+        # A separate stream, so that the output rule does not change the iterates.
         self.output_rng = self.rng.spawn(1)[0]
         if kept is not None and kept.state is not None:
             self.run = kept.copy()
             self.rng.bit_generator.state, self.output_rng.bit_generator.state = kept.rng, kept.output_rng
-        self.started = time.perf_counter() - self.run.history.seconds  # moved forward by all that is not solving
+        self.started = time.perf_counter() - self.run.history.seconds  # advanced by all time not spent solving
 
         state = self.run.state
         self.last = State(X0, None, 0, provisional=True) if state is None else state
@@ -320,7 +320,7 @@ class _Loop:
     def _record(self, state: State, inside: bool = False) -> None:
         """History, callbacks, verdict and checkpoint of an epoch, with the clock stopped; raises _Over at the end.
 
-        From a state inside `init` no run is resumed.
+        No run is resumed from a state inside `init`.
         """
         moment = time.perf_counter()
         check_stop()
@@ -391,7 +391,7 @@ class _Loop:
         elif not state.provisional and (reason := solver.settled(run.values)):
             self.message = f"converged: {reason}"
         elif solver.validation_fraction > 0 and self._waited_enough():
-            self.message = f"converged: held-out comparisons fared no better in {epoch - run.fell} epochs"
+            self.message = f"converged: held-out error did not improve in {epoch - run.fell} epochs"
         self.converged = bool(self.message)
         if self.message:
             return
@@ -447,6 +447,6 @@ class _Loop:
         if len(X0) > 1 and not np.ptp(X0, axis=0).any() and not np.ptp(embedding, axis=0).any():
             return "all points started in one place, from which no gradient leads away"
         none = self.objective.value_at_zero() if hasattr(self.objective, "value_at_zero") else math.inf
-        if len(self.run.values) > 1 and value > 1.001 * none:  # answers that contradict each other end at `none`
+        if len(self.run.values) > 1 and value > 1.001 * none:  # the value that contradictory answers lead to
             return f"the objective is {value:.4g}, and {none:.4g} with all points in one place"
         return ""

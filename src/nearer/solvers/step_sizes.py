@@ -32,7 +32,7 @@ class StepSize(BaseEstimator):
         return replace(self, first_step=self.first_step or 1.0 / (n_inner * curvature))
 
     def after(self, curvature: float, n_inner: int, previous: float) -> float:
-        """Step size of the next epoch; `curvature` is that of the last epoch, NaN if the snapshot did not move."""
+        """Step size of the next epoch; `curvature` is of the last epoch, NaN if the snapshot did not move."""
         raise NotImplementedError
 
 

@@ -61,7 +61,7 @@ class Decoded:
     dropped: Dropped
     notes: list[str]
     people: frozenset[str] | None = None  # who answered, in rows that are left out later as well
-    flows: tuple[Flow, ...] = ()  # as an own file keeps them
+    flows: tuple[Flow, ...] = ()  # as stored by this package
 
     def parts(self, objects: Objects | None = None) -> Parts:
         """The comparisons, of objects or of names."""
@@ -107,7 +107,7 @@ def decode(
     where, n_rows = "not selected (where)", found[0].n_rows
     left = n_rows - sum(n_rows - one.dropped.pop(where, (0, ""))[0] for one in found)
     if left < 0 or not all(plan.where for plan in plans):
-        raise FileFormatError(f"{table.name}: the layouts select a row twice; give each a `where` of its own")
+        raise FileFormatError(f"{table.name}: the layouts select a row twice; give each another `where`")
     total = reduce(join_dropped, (one.dropped for one in found))
     return found, total | ({where: (left, "one of them")} if left else {})
 
@@ -193,7 +193,7 @@ class _Rows:
                 named &= self.columns[role].is_among([*titles.values()], any_case=True)
                 repeated &= self.columns[role].is_among([title], any_case=True)
         if (named & ~repeated).any():
-            why = "got names of columns in another order, expected an answer; give each table a file of its own"
+            why = "got names of columns in another order, expected an answer; give each table a separate file"
             raise FileFormatError(f"{self.table.name}, {self.place(int(np.argmax(named & ~repeated)))}: {why}")
         self.leave_out(repeated & named, "header repeated")
         for position, values in self.plan.where.items():
@@ -207,7 +207,7 @@ class _Rows:
         """Leave out rows without objects or without an answer; a row that lacks an object is a bad row."""
         form = self.form
         gaps = [role for role in form.objects if self._empty(role).any()]
-        if gaps and "answer_number" not in self.columns:  # in own files, rows without objects are attention checks
+        if gaps and "answer_number" not in self.columns:  # else they are attention checks
             self.leave_out(self._empty(*form.objects), "no objects")
         if "participant" in self.columns:
             who = self.columns["participant"]
@@ -335,7 +335,7 @@ class _Rows:
                     )
 
     def read_details(self) -> None:
-        """Read every column that says neither which objects were shown nor which was chosen."""
+        """Read the remaining columns, which hold neither objects nor choices."""
         for role in [*self.columns]:
             if role in OPTIONAL and role != "weight" and self._empty(role).all():
                 continue
@@ -416,7 +416,7 @@ def number_objects(
         places = np.array([place.get(name, -1) for name in texts.tolist()], np.int32)
         if (places < 0).any():
             unknown = texts[places < 0]
-            hint = "; if the numbers count the labels, declare index_base" if numbers is not None else ""
+            hint = "; if numbers are positions in this list, declare index_base" if numbers is not None else ""
             raise FileFormatError(
                 f"{table.name}: {shown(str(unknown[0]))} is not one of the {len(labels):,} known labels"
                 f"{first_of(len(unknown), 'such names')}{hint}"
@@ -428,7 +428,7 @@ def number_objects(
 
 
 def _as_numbers(names: Column) -> np.ndarray | None:
-    """Names that are all whole numbers, 0 or more, as numbers; None for any other."""
+    """Names as numbers, if all are whole and not negative; else None."""
     if not names.is_text:
         return names.cells if not len(names) or names.cells[0] >= 0 else None
     texts = names.texts()
@@ -438,7 +438,7 @@ def _as_numbers(names: Column) -> np.ndarray | None:
 def _counted(
     names: Column, numbers: np.ndarray | None, table: Table, base: int, labels: np.ndarray | None, n_objects: int | None
 ) -> Objects:
-    """Objects that are numbers which count them, from `base` on."""
+    """Objects that are given by numbers, counted from `base`."""
     if numbers is None:
         such = next(name for name in names.spelled().texts() if not is_whole(name))
         raise FileFormatError(f"{table.name}: got {shown(such)}, expected object numbers counted from {base}")

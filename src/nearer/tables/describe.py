@@ -72,7 +72,7 @@ def _codes(table: Table, plan: Plan) -> Layout:
     except Refusal as error:
         return error.remedies[0]
     except FileFormatError:
-        pass  # reading the file names what is wrong
+        pass  # reading the file will report the error
     return Layout()
 
 

@@ -20,7 +20,7 @@ else:
     import tomli as tomllib
 
 BLANK, NONE = "?", "-"  # a column that is still to be filled in; a role that no column has
-SKIP = "skip"  # what an answer code stands for that chooses nothing
+SKIP = "skip"  # stands for an answer code that chooses nothing
 OPTIONAL = ("participant", "weight", "seconds", "milliseconds", "order", "side", "catch", "correct", "chosen_by")
 _QUAD, _OPTIONS, _SET, _VOTES = ("i", "j", "l", "k"), ("anchor", "a", "b"), ("a", "b", "c"), ("votes_a", "votes_b")
 
@@ -101,9 +101,9 @@ class Layout:
         Line of a text, or row of a sheet, that holds the names of the columns, counted from 1; 0 for none. Default: the
         first that is not blank, or 0 where columns are declared by their position.
     skip_rows : int
-        Rows below the header that are no data.
+        Rows below the header that are not data.
     missing : sequence of str
-        Cells that stand for a missing value beside empty ones, such as ``-99`` or ``NA``.
+        Cells that stand for a missing value besides empty ones, such as ``-99`` or ``NA``.
     decimal_comma : bool
         Whether numbers are written as 0,5.
     index_base : {0, 1}, optional
@@ -224,7 +224,7 @@ class Layout:
         return cls(kind, answers=codes, where=rows, strict=strict, **found)
 
     def options(self) -> str:
-        """The options of the command line that declare this; what has no option is for a layout file."""
+        """The command-line options that declare this; some parameters need a layout file instead."""
         found = []
         columns = ({"kind": self.kind} if self.kind else {}) | self.columns
         plain = not any(

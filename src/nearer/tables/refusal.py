@@ -9,7 +9,7 @@ from nearer.data.messages import FileFormatError
 from nearer.tables.layout import Layout
 from nearer.tables.table import Table
 
-_WIDTH = 160  # letters of a line that shows columns or cells
+_WIDTH = 160  # maximum length of a line that shows columns or cells
 
 
 class Refusal(FileFormatError):

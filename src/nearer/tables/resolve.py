@@ -21,7 +21,7 @@ _HEAD = 200  # rows looked at
 
 @dataclass(frozen=True)
 class Plan:
-    layout: Layout  # as declared, completed by what a program fixes
+    layout: Layout  # as declared, completed by the conventions of a known program
     declared: Layout
     form: Form
     at: dict[str, int]  # role -> position of its column
@@ -87,7 +87,7 @@ class _Resolving:
         }
         used = {*at.values(), *self.also.values(), *where}
         rest = [position for position in range(len(self.names)) if position not in used]
-        bare = {position for position in rest if not self.table.names[position]}  # of these, empty ones are none
+        bare = {position for position in rest if not self.table.names[position]}  # ignored if empty
         head = self.table.head(_HEAD) if bare else []
         unused = tuple(at for at in rest if at not in bare or any(row[at].strip() for row in head))
         if self.declared.strict and unused:
@@ -158,12 +158,12 @@ class _Resolving:
         return found
 
     def _ranks(self, stem: str) -> dict[str, int]:
-        """The ranks of a program that calls them by a word and a number."""
+        """The ranks of a program that names their columns by a word and a number."""
         numbers = ((name.removeprefix(f"{stem}_"), position) for position, name in enumerate(self.names))
         return {f"rank_{number}": position for number, position in numbers if number.isdecimal()}
 
     def _own(self, role: str, positions: list[int]) -> list[int]:
-        """The column of an optional role among several: the one with its own name, or the only one; else none."""
+        """The column of an optional role: the one that has the name of the role, else the only one, else none."""
         own = [position for position in positions if self.names[position] == role]
         return next((some for some in (own, positions) if len(some) == 1), [])
 

@@ -154,7 +154,7 @@ class Painter {
 
   stamp(members, code, radius, alpha) {
     const { ctx, view, theme } = this;
-    // Too few answers for a certain place: hollow. All members are of one kind.
+    // Too few answers to fix a position: hollow. All members are of one kind.
     const colour = code === null ? theme.accent : groupColour(code, theme), hollow = this.few.has(members[0]);
     ctx.globalAlpha = alpha;
     ctx.fillStyle = hollow ? theme.card : colour;

@@ -153,7 +153,7 @@ class MapPanel {
   describe(i) {
     const group = data.groups && data.groups.codes[i] >= 0 ? data.groups.names[data.groups.codes[i]] : "";
     const near = neighbours(i, 5, this.view.placed).map(([j]) => data.short[j] || data.labels[j]);
-    const answers = data.answers ? `in ${count(data.answers[i])} ${data.answers[i] === 1 ? "answer" : "answers"}${this.painter.few.has(i) ? ": too few for a certain place" : ""}` : "";
+    const answers = data.answers ? `in ${count(data.answers[i])} ${data.answers[i] === 1 ? "answer" : "answers"}${this.painter.few.has(i) ? ": too few to fix a position" : ""}` : "";
     return [data.labels[i], group, near.length ? `nearest: ${near.join(", ")}` : "", answers];
   }
 
