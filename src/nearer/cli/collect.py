@@ -156,8 +156,9 @@ def rehearse(say: Say, study: str, map_path: str | None, out: str | None, **give
     with tempfile.TemporaryDirectory() if results is None else results.writing() as folder, say.compiling():
         found = rehearse_study(read, Path(folder), positions=positions, progress=say.note, **given)
         (Path(folder) / SUMMARY).write_text(json_text(found.to_dict() | given) + "\n", encoding="utf-8")
-    texts = [found.table(), str(found), str(found.exclusions)]
-    say.result(found.to_dict(), "\n\n".join(texts if results is None or say.quiet else [*texts, results.wrote]))
+    if results is not None:
+        say.note(results.wrote)
+    say.result(found.to_dict(), f"{found}\n\n{found.exclusions}")
 
 
 @_command("nearer collect status fruit", "nearer collect status fruit --json")

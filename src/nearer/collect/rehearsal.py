@@ -6,8 +6,6 @@ import contextlib
 import http.client
 import json
 import os
-import random
-import secrets
 import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +18,7 @@ import numpy as np
 from nearer.collect.background import fill_queue, queue_size, read_answers
 from nearer.collect.server import Supervisor, bind, make_server, read_options
 from nearer.collect.store import Export, Store, participant_table
-from nearer.collect.study import Study, parted, read_study
+from nearer.collect.study import Study, read_study
 from nearer.data import check_fraction, check_integer
 from nearer.data.messages import counted, listed
 from nearer.data.splits import answers_naming
@@ -48,23 +46,21 @@ class Mind:
     """How simulated participants choose: a `Crowd` that also recognises attention checks."""
 
     def __init__(self, study: Study, crowd: Crowd, rng: np.random.Generator):
-        self._kind, self._crowd, self.rng = study.questions.kind, crowd, rng
+        self._crowd, self.rng = crowd, rng
         self._number = {item.name: number for number, item in enumerate(study.items)}
-        self._right = {}
-        for row in study.questions.catch_questions:
-            head, options = parted(self._kind, row)
-            self._right[*head, frozenset(options)] = options[0 if head else -1]
+        right = 2 if study.questions.kind == "odd-one-out" else 1
+        self._known = {frozenset(row): row[right] for row in study.questions.catch_questions}
 
     def choice(self, question: Mapping[str, Any], behaviour: str) -> list[int]:
         """The options chosen, nearest first."""
         options = [option["name"] for option in question["options"]]
         head = [question["head"]["name"]] if question["head"] else []
         # The pair that each option stands for: with the head, or the two that remain when it is the odd one out.
-        pairs = [head + [one] if head else options[:at] + options[at + 1 :] for at, one in enumerate(options)]
+        pairs = [[*head, one] if head else options[:at] + options[at + 1 :] for at, one in enumerate(options)]
         score = self._crowd.log_likeness(np.array([[self._number[name] for name in pair] for pair in pairs]))
-        right = self._right.get((*head, frozenset(options)))
+        known = self._known.get(frozenset(head + options))
         for at, (one, other) in enumerate(pairs):
-            if one == other or options[at] == right:
+            if one == other or options[at] == known:
                 score[at] = score.max() + _SURE
         if behaviour == "guessing" or self.rng.random() < self._crowd.lapse:
             score[:] = 0.0
@@ -100,7 +96,7 @@ class Actor:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What a study would yield; `people` has a row of counts for each behaviour."""
+    """What a study would yield; `people` has counts for each behaviour and for "all"."""
 
     people: dict[str, dict[str, int]]
     exclusions: Exclusions
@@ -108,48 +104,31 @@ class Rehearsal:
     right: float  # fraction of all questions that the map answers as the true distances do
     target: float
     answers_per_object: tuple[int, float]  # fewest and mean, of those who were kept
-    methods: str
-
-    @property
-    def total(self) -> dict[str, int]:
-        """The counts of all participants."""
-        rows = self.people.values()
-        return {name: sum(row[name] for row in rows) for name in self.people["careful"]}
-
-    @property
-    def suffices(self) -> bool:
-        return self.right >= self.target
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values."""
-        texts = {"paragraph": str(self), "exclusions": vars(self.exclusions) | {"paragraph": str(self.exclusions)}}
-        return vars(self) | {"total": self.total, "suffices": self.suffices} | texts
-
-    def table(self) -> str:
-        """The counts as aligned columns."""
-        rows = {**self.people, "all": self.total}
-        names = list(self.total)
-        lines = ["".ljust(12) + "".join(f"  {name.replace('_', ' ')}" for name in names)]
-        for behaviour, row in rows.items():
-            lines.append(behaviour.ljust(12) + "".join(f"  {row[name]:>{len(name)},}" for name in names))
-        return "\n".join(lines)
+        """Everything as plain values, for JSON."""
+        exclusions = vars(self.exclusions) | {"paragraph": str(self.exclusions)}
+        return vars(self) | {"exclusions": exclusions, "suffices": self.right >= self.target, "paragraph": str(self)}
 
     def __str__(self) -> str:
-        """The account, every participant included."""
-        all_of = self.total
-        kinds = listed(f"{row['participants']:,} {behaviour}" for behaviour, row in self.people.items())
-        out = listed(f"{row['excluded']:,} of {row['participants']:,} {one}" for one, row in self.people.items())
+        """The account of every participant, and what their answers yield."""
+        count = counted(self.people["all"]["participants"], "simulated participant")
+        lines = [f"{count}, of whom each is kept, excluded by the rules or without answers to judge:"]
+        for behaviour, row in self.people.items():
+            lines.append(
+                f"  {row['participants']:>5,} {behaviour}: {row['finished']:,} finished, {row['kept']:,} kept, "
+                f"{row['excluded']:,} excluded, {row['not_judged']:,} not judged; {row['answers']:,} answers, "
+                f"{row['failed_checks']:,} of {row['checks']:,} attention checks failed"
+            )
         fewest, mean = self.answers_per_object
         held = "" if self.held_out is None else f"predicts {percent(self.held_out)} of held-out answers and "
-        enough = "suffice" if self.suffices else "do not suffice"
-        return (
-            f"{counted(all_of['participants'], 'simulated participant')} ({kinds}) gave {all_of['answers']:,} answers; "
-            f"{all_of['finished']:,} finished and {all_of['left']:,} left. They failed {all_of['failed_checks']:,} of "
-            f"{all_of['checks']:,} attention checks. Excluded by the rules: {out}. That leaves {all_of['kept']:,}, "
-            f"without {all_of['not_judged']:,} who gave no answers to judge; each object occurs in {mean:,.0f} of their "
-            f"answers on average, and in at least {fewest:,}. The map {held}is right about {percent(self.right)} of all "
-            f"questions: for {percent(self.target)}, {all_of['participants']:,} participants {enough}."
+        enough = "suffice" if self.right >= self.target else "do not suffice"
+        lines.append(
+            f"Each object occurs in {mean:,.0f} answers of those kept on average, and in at least {fewest:,}. "
+            f"Their map {held}is right about {percent(self.right)} of all questions: "
+            f"for {percent(self.target)}, {count} {enough}."
         )
+        return "\n".join(lines)
 
 
 def rehearse(
@@ -165,39 +144,32 @@ def rehearse(
     asked = ExclusionRules(better_than_chance=True) if rules is None else ExclusionRules.read(rules)
     note = progress or (lambda _: None)
     rng = np.random.default_rng(random_state)
-    check_fraction(target, "target")
     crowd = Crowd.calibrated(_points(study, positions, rng), wrong, rng)
     shares = {"guessing": guessing, "inverted": inverted, "dropping out": dropping_out}
     actors = _cast(study, check_integer(n_participants, "n_participants", 3), shares, rng)
-    database = f"sqlite:///{(folder / 'answers.db').resolve()}"
-    store = Store(database, create=True)
+    store = Store(f"sqlite:///{(folder / 'answers.db').resolve()}", create=True)
     with contextlib.closing(store):
-        drawn = random.Random(random_state)
-        _set_secret(store, drawn.randbytes(32).hex())
-        with _served(study, database, drawn.getrandbits(32)) as ask:
+        with store.writing() as connection:
+            store.put(connection, "secret", rng.bytes(32).hex())  # which plans the questions
+        with _served(study, store, int(rng.integers(2**31))) as ask:
             _perform(study, store, actors, ask, Mind(study, crowd, rng), note)
-        _set_secret(store, secrets.token_hex(32))  # nobody can derive a token from the seed
+        store.rotate("rehearsal")  # nobody can derive the token from the seed
         (folder / "answers.csv").write_text("".join(Export(store, study.questions).lines("rehearsal")), "utf-8")
         with store.reading() as connection:
             progressed = participant_table(connection)
     note("analysing the answers")
-    data = read_comparisons(folder / "answers.csv").comparisons
+    data = read_comparisons(folder / "answers.csv", labels=[item.name for item in study.items]).comparisons
     model = OrdinalEmbedding(study.questions.map_dimensions, random_state=random_state)
     judged = participants(data, model, random_state=random_state)
     kept, exclusions = exclude(data, asked, judged)
     found = evaluate(model.fit(kept), kept)
     describe(model, kept, found, title=f"{study.title}: a rehearsal").save(folder / "report.html")
-    methods = methods_paragraph(model, found, {})
-    (folder / "methods.txt").write_text(methods + "\n", encoding="utf-8")
-    people = {behaviour: _counts(behaviour, actors, progressed, judged.participant, exclusions) for behaviour in BEHAVIOURS}
-    placed = dict(zip(map(str, model.labels_), model.embedding_))
-    nowhere = np.full(model.embedding_.shape[1], np.nan)
-    X = np.array([placed.get(item.name, nowhere) for item in study.items])
-    right = comparison_accuracy(gaps_in_the_middle(X), crowd.truth(_N_TRUE, rng))
+    (folder / "methods.txt").write_text(methods_paragraph(model, found, {}) + "\n", encoding="utf-8")
+    right = comparison_accuracy(gaps_in_the_middle(model.embedding_), crowd.truth(_N_TRUE, rng))
     naming = answers_naming(kept)
-    fewest = int(naming.min()) if len(naming) == len(study.items) else 0
-    per_object = fewest, float(naming.sum() / len(study.items))
-    return Rehearsal(people, exclusions, found.held_out, right, target, per_object, methods)
+    people = _counts(actors, progressed, judged.participant.tolist(), exclusions.participants)
+    per_object = int(naming.min()), float(naming.mean())
+    return Rehearsal(people, exclusions, found.held_out, right, check_fraction(target, "target"), per_object)
 
 
 def _points(study: Study, positions: Mapping[str, Any] | None, rng: np.random.Generator) -> np.ndarray:
@@ -219,14 +191,17 @@ def _cast(study: Study, count: int, shares: Mapping[str, float], rng: np.random.
     if careful < 0:
         raise ValueError(f"shares: got {listed(shares.values())}, expected at most 1 in all")
     found = []
-    for behaviour, number in {"careful": careful, **counts}.items():
-        for one in range(number):
-            stays = rng.integers(study.questions.number) if behaviour == "dropping out" else np.inf
-            found.append(Actor(f"{behaviour.replace(' ', '-')}-{one + 1:03d}", behaviour, stays))
-    return [found[at] for at in rng.permutation(count)]
+    everybody = np.repeat(["careful", *counts], [careful, *counts.values()]).tolist()
+    for number, at in enumerate(rng.permutation(count), 1):
+        behaviour = everybody[at]
+        stays = float(rng.integers(study.questions.number)) if behaviour == "dropping out" else np.inf
+        found.append(Actor(f"{number:03d} {behaviour}", behaviour, stays))
+    return found
 
 
-def _perform(study: Study, store: Store, actors: list[Actor], ask: Ask, mind: Mind, note: Callable[[str], None]) -> None:
+def _perform(
+    study: Study, store: Store, actors: list[Actor], ask: Ask, mind: Mind, note: Callable[[str], None]
+) -> None:
     """Let everybody answer, one request at a time, so that the same seed gives the same answers."""
     waiting, present, n_requests, stock = actors[::-1], list[Actor](), 0, queue_size(study)
     step = max(1, len(actors) // 10)
@@ -245,11 +220,12 @@ def _perform(study: Study, store: Store, actors: list[Actor], ask: Ask, mind: Mi
 
 
 @contextlib.contextmanager
-def _served(study: Study, database: str, seed: int) -> Iterator[Ask]:
+def _served(study: Study, store: Store, seed: int) -> Iterator[Ask]:
     """A server process on this machine, as a function that posts to its interface."""
     with contextlib.closing(bind("127.0.0.1", 0)) as listening:
-        where = {"study": str(study.folder.resolve()), "database": database, "descriptor": listening.fileno()}
-        server = Supervisor("nearer.collect.rehearsal", {**where, "seed": seed}, [listening.fileno()])
+        options = {"study": str(study.folder.resolve()), "database": store.shown, "seed": seed}
+        options["descriptor"] = listening.fileno()
+        server = Supervisor("nearer.collect.rehearsal", options, [listening.fileno()])
         line = http.client.HTTPConnection("127.0.0.1", listening.getsockname()[1], timeout=60)
 
         def ask(path: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -267,27 +243,27 @@ def _served(study: Study, database: str, seed: int) -> Iterator[Ask]:
             server.stop(5)
 
 
-def _set_secret(store: Store, secret: str) -> None:
-    with store.writing() as connection:
-        store.put(connection, "secret", secret)
-
-
 def _counts(
-    behaviour: str, actors: list[Actor], progressed: list[dict[str, Any]], judged: np.ndarray, exclusions: Exclusions
-) -> dict[str, int]:
-    """What became of the participants of one behaviour."""
-    names = {actor.name for actor in actors if actor.behaviour == behaviour}
-    rows = [row for row in progressed if row["participant"] in names]
-    finished = sum(row["answered"] >= row["total"] for row in rows)
-    excluded = len(names & set(map(str, exclusions.participants)))
-    not_judged = len(names - set(map(str, judged)))
-    checks = sum(row["catch_asked"] for row in rows)
-    return {
-        "participants": len(names), "finished": finished, "left": len(names) - finished,
-        "answers": sum(row["answered"] for row in rows),
-        "checks": checks, "failed_checks": checks - sum(row["catch_right"] for row in rows),
-        "excluded": excluded, "not_judged": not_judged, "kept": len(names) - excluded - not_judged,
-    }  # fmt: skip
+    actors: list[Actor], progressed: list[dict[str, Any]], judged: list[str], excluded: list[str]
+) -> dict[str, dict[str, int]]:
+    """What became of the participants of each behaviour, and of all."""
+    behaviour = {actor.name: actor.behaviour for actor in actors}
+    found = {}
+    for group in (*BEHAVIOURS, "all"):
+        rows = [row for row in progressed if group in ("all", behaviour[row["participant"]])]
+        names = [row["participant"] for row in rows]
+        checks = sum(row["catch_asked"] for row in rows)
+        found[group] = {
+            "participants": len(rows),
+            "finished": sum(row["answered"] >= row["total"] for row in rows),
+            "answers": sum(row["answered"] for row in rows),
+            "checks": checks,
+            "failed_checks": checks - sum(row["catch_right"] for row in rows),
+            "excluded": sum(name in excluded for name in names),
+            "not_judged": sum(name not in judged for name in names),
+            "kept": sum(name in judged and name not in excluded for name in names),
+        }
+    return found
 
 
 def main() -> None:
