@@ -112,23 +112,22 @@ class Rehearsal:
 
     def __str__(self) -> str:
         """The account of every participant, and what their answers yield."""
-        count = counted(self.people["all"]["participants"], "simulated participant")
-        lines = [f"{count}, of whom each is kept, excluded by the rules or without answers to judge:"]
+        everybody = self.people["all"]
+        names = list(everybody)
+        lines = [" " * 12 + "".join(f"  {name.replace('_', ' ')}" for name in names)]
         for behaviour, row in self.people.items():
-            lines.append(
-                f"  {row['participants']:>5,} {behaviour}: {row['finished']:,} finished, {row['kept']:,} kept, "
-                f"{row['excluded']:,} excluded, {row['not_judged']:,} not judged; {row['answers']:,} answers, "
-                f"{row['failed_checks']:,} of {row['checks']:,} attention checks failed"
-            )
+            lines.append(behaviour.ljust(12) + "".join(f"{row[name]:>{len(name) + 2},}" for name in names))
+        count = counted(everybody["participants"], "simulated participant")
         fewest, mean = self.answers_per_object
         held = "" if self.held_out is None else f"predicts {percent(self.held_out)} of held-out answers and "
         enough = "suffice" if self.right >= self.target else "do not suffice"
-        lines.append(
-            f"Each object occurs in {mean:,.0f} answers of those kept on average, and in at least {fewest:,}. "
-            f"Their map {held}is right about {percent(self.right)} of all questions: "
-            f"for {percent(self.target)}, {count} {enough}."
+        paragraph = (
+            f"Of {count}, {everybody['kept']:,} are kept, {everybody['excluded']:,} excluded by the rules, and "
+            f"{everybody['not_judged']:,} gave no answers that count. Each object occurs in {mean:,.0f} answers of those "
+            f"kept on average, and in at least {fewest:,}. Their map {held}is right about {percent(self.right)} of all "
+            f"questions: for {percent(self.target)}, {count} {enough}."
         )
-        return "\n".join(lines)
+        return "\n".join([*lines, "", paragraph])
 
 
 def rehearse(
