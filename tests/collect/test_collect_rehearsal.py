@@ -54,7 +54,7 @@ def test_everybody_is_accounted_for(tmp_path, kind, changes):
     found = json.loads((out / "summary.json").read_text())
     assert found["paragraph"] in text
     people = found["people"]
-    assert [people[name]["participants"] for name in ("careful", "guessing", "inverted", "dropping out")] == [
+    assert [people[name]["number"] for name in ("careful", "guessing", "inverted", "dropping out")] == [
         10,
         4,
         2,
@@ -63,7 +63,7 @@ def test_everybody_is_accounted_for(tmp_path, kind, changes):
     total = people.pop("all")
     assert total == {name: sum(row[name] for row in people.values()) for name in total}
     for row in people.values():
-        assert row["participants"] == row["kept"] + row["excluded"] + row["not_judged"]
+        assert row["number"] == row["kept"] + row["excluded"] + row["not_judged"]
     assert (people["careful"]["finished"], people["dropping out"]["finished"]) == (10, 0)
     assert people["inverted"]["failed_checks"] >= 6  # of 8
     assert (people["careful"]["excluded"], people["inverted"]["excluded"]) == (0, 2)
@@ -75,7 +75,7 @@ def test_everybody_is_accounted_for(tmp_path, kind, changes):
     }
     assert sum(row["correct"] == "false" for row in rows) == total["failed_checks"]
     assert all(0.05 < float(row["seconds"]) < 60 for row in rows)
-    assert found["answers_per_object"][0] > 0
+    assert found["answers_per_object"]["fewest"] > 0
     assert 0.5 < found["held_out"] <= 1
     assert (out / "methods.txt").read_text().startswith("We collected ")
     assert {path.name for path in out.iterdir()} == {

@@ -150,15 +150,19 @@ def rehearse(say: Say, study: str, map_path: str | None, out: str | None, **give
         seen = open_map(map_path)
         positions = dict(zip(as_names(seen.labels_, seen.n_objects_).tolist(), seen.embedding_))
     try:
-        from nearer.collect.rehearsal import rehearse as rehearse_study
+        from nearer.collect import rehearsal
+        from nearer.people.participants import aligned
     except ImportError as error:
         raise _needs_extra(error) from error
     with tempfile.TemporaryDirectory() if results is None else results.writing() as folder, say.compiling():
-        found = rehearse_study(read, Path(folder), positions=positions, progress=say.note, **given)
-        (Path(folder) / SUMMARY).write_text(json_text(found.to_dict() | given) + "\n", encoding="utf-8")
+        found = given | rehearsal.rehearse(read, Path(folder), positions=positions, progress=say.note, **given)
+        (Path(folder) / SUMMARY).write_text(json_text(found) + "\n", encoding="utf-8")
     if results is not None:
         say.note(results.wrote)
-    say.result(found.to_dict(), f"{found}\n\n{found.exclusions}")
+    cells = {"participants": list(found["people"])}
+    for name in found["people"]["all"]:
+        cells[name.replace("_", " ")] = [f"{row[name]:,}" for row in found["people"].values()]
+    say.result(found, "\n\n".join([aligned(cells), found["paragraph"], found["exclusions"]["paragraph"]]))
 
 
 @_command("nearer collect status fruit", "nearer collect status fruit --json")

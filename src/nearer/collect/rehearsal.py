@@ -25,7 +25,7 @@ from nearer.data.splits import answers_naming
 from nearer.estimator import OrdinalEmbedding
 from nearer.io import read_comparisons
 from nearer.metrics import comparison_accuracy
-from nearer.people import ExclusionRules, Exclusions, exclude, participants
+from nearer.people import ExclusionRules, exclude, participants
 from nearer.questions import Crowd
 from nearer.refits import gaps_in_the_middle
 from nearer.reports import describe
@@ -94,53 +94,19 @@ class Actor:
         return True
 
 
-@dataclass(frozen=True)
-class Rehearsal:
-    """What a study would yield; `people` has counts for each behaviour and for "all"."""
-
-    people: dict[str, dict[str, int]]
-    exclusions: Exclusions
-    held_out: float | None  # accuracy on held-out answers of those who were kept
-    right: float  # fraction of all questions that the map answers as the true distances do
-    target: float
-    answers_per_object: tuple[int, float]  # fewest and mean, of those who were kept
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
-        exclusions = vars(self.exclusions) | {"paragraph": str(self.exclusions)}
-        return vars(self) | {"exclusions": exclusions, "suffices": self.right >= self.target, "paragraph": str(self)}
-
-    def __str__(self) -> str:
-        """The account of every participant, and what their answers yield."""
-        everybody = self.people["all"]
-        names = list(everybody)
-        lines = [" " * 12 + "".join(f"  {name.replace('_', ' ')}" for name in names)]
-        for behaviour, row in self.people.items():
-            lines.append(behaviour.ljust(12) + "".join(f"{row[name]:>{len(name) + 2},}" for name in names))
-        count = counted(everybody["participants"], "simulated participant")
-        fewest, mean = self.answers_per_object
-        held = "" if self.held_out is None else f"predicts {percent(self.held_out)} of held-out answers and "
-        enough = "suffice" if self.right >= self.target else "do not suffice"
-        paragraph = (
-            f"Of {count}, {everybody['kept']:,} are kept, {everybody['excluded']:,} excluded by the rules, and "
-            f"{everybody['not_judged']:,} gave no answers that count. Each object occurs in {mean:,.0f} answers of those "
-            f"kept on average, and in at least {fewest:,}. Their map {held}is right about {percent(self.right)} of all "
-            f"questions: for {percent(self.target)}, {count} {enough}."
-        )
-        return "\n".join([*lines, "", paragraph])
-
-
 def rehearse(
     study: Study, folder: Path, n_participants: int = 60, *, guessing: float = 0.1, inverted: float = 0.05,
     dropping_out: float = 0.1, wrong: float = 0.15, target: float = 0.9, rules: Any = None,
     positions: Mapping[str, Any] | None = None, random_state: int = 0, progress: Callable[[str], None] | None = None,
-) -> Rehearsal:  # fmt: skip
+) -> dict[str, Any]:  # fmt: skip
     """Let simulated participants answer a study; writes answers.db, answers.csv, report.html and methods.txt.
 
     The server is a process of its own, without limits of rate; its database is answers.db in `folder`, never that of
     the study. The arguments are the options of ``nearer collect rehearse``; `positions` are those of the objects.
+    Returns what the study would yield, with the counts of each behaviour as ``people``.
     """
     asked = ExclusionRules(better_than_chance=True) if rules is None else ExclusionRules.read(rules)
+    check_fraction(target, "target")
     note = progress or (lambda _: None)
     rng = np.random.default_rng(random_state)
     crowd = Crowd.calibrated(_points(study, positions, rng), wrong, rng)
@@ -164,11 +130,34 @@ def rehearse(
     found = evaluate(model.fit(kept), kept)
     describe(model, kept, found, title=f"{study.title}: a rehearsal").save(folder / "report.html")
     (folder / "methods.txt").write_text(methods_paragraph(model, found, {}) + "\n", encoding="utf-8")
-    right = comparison_accuracy(gaps_in_the_middle(model.embedding_), crowd.truth(_N_TRUE, rng))
     naming = answers_naming(kept)
-    people = _counts(actors, progressed, judged.participant.tolist(), exclusions.participants)
-    per_object = int(naming.min()), float(naming.mean())
-    return Rehearsal(people, exclusions, found.held_out, right, check_fraction(target, "target"), per_object)
+    right = comparison_accuracy(gaps_in_the_middle(model.embedding_), crowd.truth(_N_TRUE, rng))
+    values = {
+        "people": _counts(actors, progressed, judged.participant.tolist(), exclusions.participants),
+        "exclusions": vars(exclusions) | {"paragraph": str(exclusions)},
+        "held_out": found.held_out,
+        "right": right,  # fraction of all questions that the map answers as the true distances do
+        "target": target,
+        "suffices": right >= target,
+        "answers_per_object": {"mean": float(naming.mean()), "fewest": int(naming.min())},
+    }
+    return values | {"paragraph": _paragraph(values)}
+
+
+def _paragraph(values: Mapping[str, Any]) -> str:
+    """The account of every participant, and what their answers yield."""
+    everybody, each = values["people"]["all"], values["answers_per_object"]
+    count = counted(everybody["number"], "simulated participant")
+    rows = {behaviour: values["people"][behaviour] for behaviour in BEHAVIOURS}
+    excluded = listed(f"{row['excluded']:,} of {row['number']:,} {name}" for name, row in rows.items())
+    held = "" if values["held_out"] is None else f"predicts {percent(values['held_out'])} of held-out answers and "
+    enough = "suffice" if values["suffices"] else "do not suffice"
+    return (
+        f"Of {count}, {everybody['kept']:,} are kept, {everybody['excluded']:,} excluded by the rules ({excluded}), "
+        f"and {everybody['not_judged']:,} gave no answers that count. Each object occurs in {each['mean']:,.0f} answers "
+        f"of those kept on average, and in at least {each['fewest']:,}. Their map {held}is right about "
+        f"{percent(values['right'])} of all questions: for {percent(values['target'])}, {count} {enough}."
+    )
 
 
 def _points(study: Study, positions: Mapping[str, Any] | None, rng: np.random.Generator) -> np.ndarray:
@@ -253,7 +242,7 @@ def _counts(
         names = [row["participant"] for row in rows]
         checks = sum(row["catch_asked"] for row in rows)
         found[group] = {
-            "participants": len(rows),
+            "number": len(rows),
             "finished": sum(row["answered"] >= row["total"] for row in rows),
             "answers": sum(row["answered"] for row in rows),
             "checks": checks,
