@@ -154,9 +154,10 @@ def _paragraph(values: Mapping[str, Any]) -> str:
     enough = "suffice" if values["suffices"] else "do not suffice"
     return (
         f"Of {count}, {everybody['kept']:,} are kept, {everybody['excluded']:,} excluded by the rules ({excluded}), "
-        f"and {everybody['not_judged']:,} gave no answers that count. Each object occurs in {each['mean']:,.0f} answers "
-        f"of those kept on average, and in at least {each['fewest']:,}. Their map {held}is right about "
-        f"{percent(values['right'])} of all questions: for {percent(values['target'])}, {count} {enough}."
+        f"and {everybody['not_judged']:,} gave no answers that count. "
+        f"Each object occurs in {each['mean']:,.0f} answers of those kept on average, and in at least "
+        f"{each['fewest']:,}. Their map {held}is right about {percent(values['right'])} of all questions: "
+        f"for {percent(values['target'])}, {count} {enough}."
     )
 
 
