@@ -18,7 +18,7 @@ import numpy as np
 from nearer.collect.background import fill_queue, queue_size, read_answers
 from nearer.collect.server import Supervisor, bind, make_server, read_options
 from nearer.collect.store import Export, Store, participant_table
-from nearer.collect.study import Study, read_study
+from nearer.collect.study import Study, parted, read_study
 from nearer.data import check_fraction, check_integer
 from nearer.data.messages import counted, listed
 from nearer.data.splits import answers_naming
@@ -48,8 +48,10 @@ class Mind:
     def __init__(self, study: Study, crowd: Crowd, rng: np.random.Generator):
         self._crowd, self.rng = crowd, rng
         self._number = {item.name: number for number, item in enumerate(study.items)}
-        right = 2 if study.questions.kind == "odd-one-out" else 1
-        self._known = {frozenset(row): row[right] for row in study.questions.catch_questions}
+        self._known = {}  # the right options of the study's own attention checks
+        for row in study.questions.catch_questions:
+            head, options = parted(study.questions.kind, row)
+            self._known[(*head, frozenset(options))] = options[0 if head else -1]
 
     def choice(self, question: Mapping[str, Any], behaviour: str) -> list[int]:
         """The options chosen, nearest first."""
@@ -58,7 +60,7 @@ class Mind:
         # The pair that each option stands for: with the head, or the two that remain when it is the odd one out.
         pairs = [[*head, one] if head else options[:at] + options[at + 1 :] for at, one in enumerate(options)]
         score = self._crowd.log_likeness(np.array([[self._number[name] for name in pair] for pair in pairs]))
-        known = self._known.get(frozenset(head + options))
+        known = self._known.get((*head, frozenset(options)))
         for at, (one, other) in enumerate(pairs):
             if one == other or options[at] == known:
                 score[at] = score.max() + _SURE
