@@ -65,14 +65,19 @@ def test_triplets_by_arrow_keys_to_the_completion_link(serve, person):
     assert person.ready() is None
 
 
+def page_size(person):
+    """Width and height of the page; more than those of the window if it scrolls."""
+    return person.js("const page = document.documentElement; return [page.scrollWidth, page.scrollHeight]")
+
+
+@pytest.mark.parametrize("size", [(400, 740), (740, 360)])
 @pytest.mark.parametrize(("kind", "taps"), [("odd-one-out", [[0], [1], [2]]), ("rankings", [[5, 0, 3], [5, 1, 3]])])
-def test_by_touch_on_a_phone(serve, person, kind, taps):
-    served = serve(kind=kind, number=len(taps), options=6, choose=3, practice=False)
-    person.size(400, 740, mobile=True)
+def test_by_touch_on_a_phone(serve, person, kind, taps, size):
+    served = serve(kind=kind, number=len(taps), options=6, choose=3, cannot_tell=True, practice=False)
+    person.size(*size, mobile=True)
     shown = person.begin(served)
     for options in taps:
-        assert person.js("return document.documentElement.scrollWidth") <= 400
-        assert kind == "rankings" or person.js("return document.documentElement.scrollHeight") <= 740
+        assert page_size(person) == list(size)  # nothing is hidden
         for option in options:
             person.tap("#options button", option)
         shown = person.ready(shown)
@@ -233,8 +238,8 @@ def test_cannot_tell_pause_and_resume(serve, person):
     person.ready(shown)
 
 
-@pytest.mark.parametrize("width", [400, 1400])
-def test_pictures_sounds_and_html(person, serve, tmp_path, width):
+@pytest.mark.parametrize(("width", "height"), [(400, 900), (740, 360), (1400, 900)])
+def test_pictures_sounds_and_html(person, serve, tmp_path, width, height):
     folder = tmp_path / "source"
     folder.mkdir()
     rows = ["name,image,audio,html,text"]
@@ -252,14 +257,14 @@ def test_pictures_sounds_and_html(person, serve, tmp_path, width):
     new_study(tmp_path / "s", items=folder / "items.csv")
     change(tmp_path / "s", number=12, repeats=0, catch=0, practice=False)
     served = serve(read_study(tmp_path / "s"))
-    person.size(width, 900, mobile=width < 500)
+    person.size(width, height, mobile=width < 1000)
     shown, seen = person.begin(served), set()
     for number in range(12):
-        assert person.js("return document.documentElement.scrollWidth") <= width
+        assert page_size(person) == [width, height]
         kinds = "[...document.querySelectorAll('img, audio, iframe, .word')].map(e => e.tagName)"
         seen |= set(person.js(f"return {kinds}"))
         assert person.js("return [...document.images].every(i => i.naturalWidth)")
-        (person.tap if width < 500 else person.click)("#options button", number % 2)
+        (person.tap if width < 1000 else person.click)("#options button", number % 2)
         shown = person.ready(shown)
     assert shown is None
     assert seen == {"IMG", "AUDIO", "IFRAME", "SPAN"}

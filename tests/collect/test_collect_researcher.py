@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
+import re
 
 import pytest
 
@@ -96,14 +98,29 @@ def test_the_description_of_the_interface_is_true(serve, kind):
     assert paths - {"/api/openapi.json"} == set(document["paths"])
 
 
+def boxes_of(person, selector):
+    """Left, top, right and bottom of all that a selector finds, in pixels."""
+    code = """return [...document.querySelectorAll(arguments[0])].map((found) => {
+        const { left, top, right, bottom } = found.getBoundingClientRect();
+        return [left, top, right, bottom];
+    })"""
+    return person.js(code, selector)
+
+
+def covers(one, other):
+    """Whether two boxes overlap by more than a fraction of a pixel."""
+    return all(min(one[at + 2], other[at + 2]) - max(one[at], other[at]) > 0.5 for at in (0, 1))
+
+
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [400, 1400])
-def test_the_page_shows_the_study(person, serve, width):
-    served = serve(words=[str(number) for number in range(12)], number=40, repeats=10, catch=2)
+@pytest.mark.parametrize(("width", "height"), [(400, 900), (740, 360), (1400, 900)])
+def test_the_page_shows_the_study(person, serve, width, height):
+    words = [f"object number {number}" for number in range(12)]
+    served = serve(words=words, number=40, repeats=10, catch=2)
     for name in ("ann", "<b>bob</b>", "cid"):
         served.play(name)
     Background(served.study, served.store).round()
-    person.size(width, 900)
+    person.size(width, height)
     person.driver.get("about:blank")
     person.requests()
     person.driver.get(f"{served.url}researcher#{researcher_token(served.store)}")
@@ -111,7 +128,13 @@ def test_the_page_shows_the_study(person, serve, width):
     assert person.js("return location.hash") == ""
     text = person.text("#board")
     assert all(part in text for part in ("120\nanswers", "<b>bob</b>", "held-out answers", "computed just now"))
-    assert person.js("return document.querySelectorAll('#map circle').length") == 12
+    dots, labels = (boxes_of(person, f"#map {what}") for what in ("circle", "text"))
+    without = re.search(r"(\d+) names are left out", text)
+    assert (len(dots), len(labels) + (int(without[1]) if without else 0)) == (12, 12)
+    assert not any(covers(one, other) for one, other in itertools.combinations(labels, 2))
+    assert not any(covers(label, dot) for label in labels for dot in dots)
+    (frame,) = boxes_of(person, "#map")
+    assert all(frame[0] <= left and frame[1] <= top and right <= frame[2] for left, top, right, _ in labels)
     assert person.js("return document.querySelectorAll('#people tr').length") == 3
     assert person.js("return document.documentElement.scrollWidth") <= width
     person.click("#pause")

@@ -101,3 +101,9 @@ def test_a_target_out_of_reach():
 def test_wrong_arguments_are_refused(function, arguments, message):
     with pytest.raises(ValueError, match=message):
         function(**arguments)
+
+
+def test_calibrated_people_err_as_often_as_asked():
+    rng = np.random.default_rng(0)
+    crowd = Crowd.calibrated(rng.normal(size=(12, 2)), 0.2, rng)
+    assert abs(1 - crowd.probability(crowd.truth(5000, rng).index).mean() - 0.2) < 0.02

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
-from nearer.cli.options import FILE, FORCE, entry
-from nearer.cli.output import TABLES, OutputFile, Say, command
+from nearer.cli.inputs import as_names, open_map
+from nearer.cli.options import FILE, FORCE, RANDOM_STATE, entry
+from nearer.cli.output import SUMMARY, TABLES, OutputFile, Results, Say, command, json_text
 from nearer.registry import COLLECTED
 
+_REHEARSED = ("answers.db", "answers.csv", "report.html", "methods.txt", SUMMARY)
 _STUDY = click.argument("study", type=click.Path(file_okay=False))
 _DATABASE = click.option(
     "--database", metavar="URL", envvar="NEARER_DATABASE",
@@ -116,6 +120,51 @@ def serve(
     store.close()
 
 
+@command(
+    "nearer collect rehearse fruit",
+    "nearer collect rehearse fruit --rules rules.toml --participants 80 -o rehearsal",
+    group=collect_command,
+)
+@_STUDY
+@click.option("--participants", "n_participants", type=click.IntRange(3), default=60, help="Number of participants.")
+@click.option("--guessing", type=click.FloatRange(0, 1), default=0.1, help="Fraction of them who guess.")
+@click.option("--inverted", type=click.FloatRange(0, 1), default=0.05, help="Fraction who answer the other way round.")
+@click.option("--dropping-out", type=click.FloatRange(0, 1), default=0.1, help="Fraction who leave before the end.")
+@click.option("--wrong", default=0.15, help="Fraction of careful answers that contradict the true distances.")
+@click.option("--target", default=0.9, help="Fraction of all questions that the map should predict correctly.")
+@click.option("--rules", type=FILE, help="TOML file of exclusion rules.  [default: better_than_chance = true]")
+@click.option("--map", "map_path", type=click.Path(), help="Map of the objects as people see them.  [default: random]")
+@click.option("-o", "--out", type=click.Path(), help="Folder for the answers, their database, report and methods.")
+@RANDOM_STATE
+@FORCE
+def rehearse(say: Say, study: str, map_path: str | None, out: str | None, **given: Any) -> None:
+    """Let simulated participants answer a STUDY, and analyse their answers: what it will yield, before it begins.
+
+    They use a server on this machine with a database of its own; that of the study is not touched.
+    """
+    results = None if out is None else Results(out, _REHEARSED, say.force)
+    from nearer.collect.study import read_study
+
+    read, positions = read_study(study), None
+    if map_path is not None:
+        seen = open_map(map_path)
+        positions = dict(zip(as_names(seen.labels_, seen.n_objects_).tolist(), seen.embedding_))
+    try:
+        from nearer.collect import rehearsal
+        from nearer.people.participants import aligned
+    except ImportError as error:
+        raise _needs_extra(error) from error
+    with tempfile.TemporaryDirectory() if results is None else results.writing() as folder, say.compiling():
+        found = given | rehearsal.rehearse(read, Path(folder), positions=positions, progress=say.note, **given)
+        (Path(folder) / SUMMARY).write_text(json_text(found) + "\n", encoding="utf-8")
+    if results is not None:
+        say.note(results.wrote)
+    cells = {"participants": list(found["people"])}
+    for name in found["people"]["all"]:
+        cells[name.replace("_", " ")] = [f"{row[name]:,}" for row in found["people"].values()]
+    say.result(found, "\n\n".join([aligned(cells), found["paragraph"], found["exclusions"]["paragraph"]]))
+
+
 @_command("nearer collect status fruit", "nearer collect status fruit --json")
 def status(say: Say, study: str, database: str | None) -> None:
     """Show how many took part in a STUDY, and how far they are."""
@@ -191,8 +240,12 @@ def _opened(study: str, database: str | None, create: bool = False) -> tuple[Any
     try:
         from nearer.collect.store import Store
     except ImportError as error:
-        raise ImportError(f"needs the extra: pip install 'nearer[collect]' ({error})") from error
+        raise _needs_extra(error) from error
     return read, Store(database or read.database, create)
+
+
+def _needs_extra(error: ImportError) -> ImportError:
+    return ImportError(f"needs the extra: pip install 'nearer[collect]' ({error})")
 
 
 def _status(store: Any) -> tuple[dict[str, Any], str]:

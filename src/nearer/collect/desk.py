@@ -208,14 +208,14 @@ def _same(given: object, signed: str) -> bool:
 class Desk:
     """Hands out questions and accepts answers."""
 
-    def __init__(self, study: Study, store: Store):
+    def __init__(self, study: Study, store: Store, seed: int | None = None):
         self.study, self.store = study, store
         self.signer = Signer(store.secret)
         self.numbers = store.number_items([item.name for item in study.items])
         self.names = {number: name for name, number in self.numbers.items()}
         self.by_number = {self.numbers[item.name]: item for item in study.items}
         catches = [tuple(self.numbers[name] for name in row) for row in study.questions.catch_questions]
-        self.dealer = Dealer(study.questions, list(self.by_number), catches)
+        self.dealer = Dealer(study.questions, list(self.by_number), catches, seed)
         # What is stored already stays as it is.
         self._add_person, self._add_question, self._add_answer = (
             insert(store.engine, table).on_conflict_do_nothing().returning(next(iter(table.primary_key)))

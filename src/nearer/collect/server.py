@@ -69,9 +69,9 @@ _PORT_SECONDS = 5.0  # for other processes of a killed server to leave the port
 _BACKLOG = 2048
 
 
-def make_app(study: Study, store: Store) -> Starlette:
+def make_app(study: Study, store: Store, seed: int | None = None) -> Starlette:
     """The web application of a study; the caller closes the store."""
-    api = Api(study, store)
+    api = Api(study, store, seed)
     routes: list[BaseRoute] = [
         Route("/api/study", api.describe),
         Route("/api/start", api.start, methods=["POST"]),
@@ -106,9 +106,9 @@ def make_app(study: Study, store: Store) -> Starlette:
 class Api:
     """The handlers of the JSON API."""
 
-    def __init__(self, study: Study, store: Store):
+    def __init__(self, study: Study, store: Store, seed: int | None = None):
         self.study, self.store = study, store
-        self.desk = Desk(study, store)
+        self.desk = Desk(study, store, seed)
         self._often = Rate(study.server.requests_per_second, 3 * study.server.requests_per_second)
         per_minute = study.server.new_participants_per_minute
         self._arrivals = Rate(per_minute / 60, per_minute)
@@ -420,9 +420,10 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def make_server(
-    study: Study, store: Store, *, certificate: str | None = None, key: str | None = None, behind_proxy: bool = False
-) -> uvicorn.Server:
-    """The server of a study; ``run([socket])`` serves until Ctrl-C or SIGTERM."""
+    study: Study, store: Store, *, certificate: str | None = None, key: str | None = None, behind_proxy: bool = False,
+    seed: int | None = None,
+) -> uvicorn.Server:  # fmt: skip
+    """The server of a study; ``run([socket])`` serves until Ctrl-C or SIGTERM. A `seed` fixes the random questions."""
     connections = _CONNECTIONS
     with contextlib.suppress(ImportError, ValueError, OSError):  # as many connections as the system allows
         import resource
@@ -435,7 +436,7 @@ def make_server(
     for name in ("uvicorn.error", "asyncio", __name__):
         logging.getLogger(name).addFilter(_SPARSE)
     config = uvicorn.Config(
-        make_app(study, store), http=Limits, ws="none", log_config=None, access_log=False,
+        make_app(study, store, seed), http=Limits, ws="none", log_config=None, access_log=False,
         server_header=False, timeout_keep_alive=75, timeout_graceful_shutdown=5, limit_concurrency=connections,
         backlog=_BACKLOG, proxy_headers=behind_proxy, forwarded_allow_ips="127.0.0.1,::1",
         ssl_certfile=certificate, ssl_keyfile=key,

@@ -85,7 +85,7 @@ class ParticipantTable:
         return data_frame(self.table())
 
     def __str__(self) -> str:
-        return _aligned(shown_cells(self.table()))
+        return aligned(shown_cells(self.table()))
 
     def __repr__(self) -> str:
         return f"ParticipantTable of {len(self):,} people, the most doubtful first"
@@ -130,7 +130,8 @@ def _cell(name: str, value: Any) -> str:
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
-def _aligned(cells: dict[str, list[str]]) -> str:
+def aligned(cells: dict[str, list[str]]) -> str:
+    """Columns of cells by name as lines of text, the first to the left and the others to the right."""
     columns: list[list[str]] = []
     for name, values in cells.items():
         width = max(map(len, [name, *values]))

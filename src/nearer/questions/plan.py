@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from nearer.data import as_generator, check_fraction, check_integer
 from nearer.data.messages import counted
@@ -19,7 +18,6 @@ from nearer.selection.thresholds import n_d_log_n
 
 # Sizes of study, in units of n d log2 n answers, tried until all runs have reached the target.
 _TIMES = (0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 9.0)
-_N_QUESTIONS = 4000
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,15 +103,13 @@ def plan_study(
     """
     n = check_integer(n_objects, "n_objects", 4)
     d = check_integer(n_components, "n_components", 1, n - 1)
-    if not 0.01 < check_fraction(wrong, "wrong") < 0.45:
-        raise ValueError(f"wrong: got {wrong}, expected a fraction above 0.01 and below 0.45")
     if not 0.5 < check_fraction(target, "target") < 1:
         raise ValueError(f"target: got {target}, expected a fraction above 0.5 (guessing) and below 1")
     check_integer(n_runs, "n_runs", 2)
     rng = as_generator(random_state)
     most = Pool(n, np.arange(n), kind).n_open
     sizes = sorted({min(round(times * n_d_log_n(n, d)), most) for times in _TIMES})
-    crowds = [_crowd(n, d, wrong, one) for one in rng.spawn(n_runs)]
+    crowds = [Crowd.calibrated(one.normal(size=(n, d)) / math.sqrt(d), wrong, one) for one in rng.spawn(n_runs)]
     seeds = rng.integers(2**31, size=n_runs).tolist()
     base = OrdinalEmbedding(d, n_jobs=1)
 
@@ -129,19 +125,6 @@ def plan_study(
         if runs[:, -1].min() >= target:
             break
     return Plan(n, d, wrong, target, np.array(sizes[:stop]), runs)
-
-
-def _crowd(n: int, d: int, wrong: float, rng: np.random.Generator) -> Crowd:
-    """Participants who answer a fraction `wrong` of random questions about random points wrongly."""
-    points = rng.normal(size=(n, d)) / math.sqrt(d)
-    lapse = 0.01
-    questions = Crowd(points).truth(_N_QUESTIONS, rng).index
-
-    def excess(log_scale: float) -> float:
-        crowd = Crowd(points, "ste", math.exp(log_scale), lapse)
-        return float(1.0 - crowd.probability(questions).mean()) - wrong
-
-    return Crowd(points, "ste", math.exp(brentq(excess, math.log(1e-3), math.log(1e3), xtol=1e-3)), lapse)
 
 
 def _crossing(n: np.ndarray, accuracy: np.ndarray, target: float) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 from sklearn.base import clone
 
 from nearer.data import Comparisons, as_generator, check_fraction, check_integer, check_numbers
@@ -23,6 +25,7 @@ from nearer.warning_types import ConvergenceWarning, InputWarning, UnseenObjects
 
 _LAWS = ("ste", "tste", "ratio")
 _N_TEST = 5000
+_N_CALIBRATION = 4000
 
 
 class Crowd:
@@ -79,6 +82,20 @@ class Crowd:
             "ratio": (0.0, np.finfo(float).tiny, 0.5 * scale),
         }[law]
         self._distance_law = DistanceLaw(power, offset, slope, 0.5 * lapse)
+
+    @classmethod
+    def calibrated(cls, points: np.ndarray, wrong: float, rng: np.random.Generator) -> Crowd:
+        """People of the law "ste" with 1 % lapses who answer a fraction `wrong` of random questions wrongly."""
+        if not 0.01 < check_fraction(wrong, "wrong") < 0.45:
+            raise ValueError(f"wrong: got {wrong}, expected a fraction above 0.01 and below 0.45")
+        lapse = 0.01
+        questions = cls(points).truth(_N_CALIBRATION, rng).index
+
+        def excess(log_scale: float) -> float:
+            crowd = cls(points, "ste", math.exp(log_scale), lapse)
+            return float(1.0 - crowd.probability(questions).mean()) - wrong
+
+        return cls(points, "ste", math.exp(brentq(excess, math.log(1e-3), math.log(1e3), xtol=1e-3)), lapse)
 
     def log_likeness(self, pairs: np.ndarray) -> np.ndarray:
         """Logarithm of the similarity (...) of pairs of objects (..., 2), up to a constant."""

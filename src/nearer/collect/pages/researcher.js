@@ -49,6 +49,39 @@
     $("minutes").setAttribute("aria-label", `${whole(status.answers_last_minute)} answers in the last minute`);
   }
 
+  // Each label beside its dot, where it covers no other and no dot; those without room are removed and counted.
+  // A pixel has so many units of the map, and those sizes are in pixels.
+  const LABELLED = 300; // objects
+  const [DOT, GAP] = [3.5, 6];
+  const SIDES = [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -1], [-1, -1], [1, 1], [-1, 1]];
+  function placeLabels(labels, units) {
+    const [dot, gap] = [DOT * units, GAP * units];
+    const taken = labels.map(({ x, y }) => [x - dot, y - dot, x + dot, y + dot]);
+    const covers = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+    const free = (box) => box[0] >= 0 && box[1] >= 0 && box[2] <= 600 && box[3] <= 460
+      && !taken.some((other) => covers(box, other));
+    const sizes = labels.map(({ text }) => text.getBBox());
+    let without = 0;
+    labels.forEach(({ text, x, y }, number) => {
+      const { width, height } = sizes[number];
+      const boxes = SIDES.map(([across, down]) => {
+        const left = x - width / 2 + across * (width / 2 + gap);
+        const top = y - height / 2 + down * (height / 2 + (across ? 0 : dot));
+        return [left, top, left + width, top + height];
+      });
+      const box = boxes.find(free);
+      if (!box) {
+        text.remove();
+        without += 1;
+        return;
+      }
+      taken.push(box);
+      text.setAttribute("x", box[0]);
+      text.setAttribute("y", (box[1] + box[3]) / 2);
+    });
+    return without;
+  }
+
   function drawMap(found) {
     const there = found && found.embedding.length > 0;
     $("map").hidden = !there;
@@ -66,7 +99,10 @@
     const scale = Math.min(500 / Math.max(right - left, 1e-9), 390 / Math.max(top - bottom, 1e-9));
     const place = ([x, y]) => [300 + scale * (x - (left + right) / 2), 230 - scale * (y - (bottom + top) / 2)];
     const pictures = last.study.images;
-    const many = points.length > 80;
+    const shown = $("map").getBoundingClientRect();
+    const units = 1 / Math.min(shown.width / 600, shown.height / 460);
+    $("map").style.fontSize = `${12 * units}px`;
+    const labels = [];
     $("map").replaceChildren(...points.flatMap((point, number) => {
       const [x, y] = place(point);
       const label = found.labels[number];
@@ -74,10 +110,15 @@
       if (pictures[label] && points.length <= 150) {
         return [svg("image", { x: x - 16, y: y - 16, width: 32, height: 32, href: pictures[label] }, title)];
       }
-      const dot = svg("circle", { cx: x, cy: y, r: 3 }, title);
+      const dot = svg("circle", { cx: x, cy: y, r: DOT * units }, title);
       const cut = label.length > 18 ? `${label.slice(0, 17)}…` : label;
-      return many ? [dot] : [dot, svg("text", { x: x + 5, y: y + 4 }, cut)];
+      if (points.length > LABELLED) return [dot];
+      const text = svg("text", { "dominant-baseline": "central" }, cut);
+      labels.push({ text, x, y });
+      return [dot, text];
     }));
+    const without = placeLabels(labels, units);
+    if (without) $("mapnote").textContent += ` ${whole(without)} names are left out for lack of room.`;
   }
 
   // Without reports for so long, the process that computes the map is not running, whatever the map says.
@@ -180,6 +221,7 @@
     setTimeout(update, 5000);
   }
 
+  window.addEventListener("resize", () => { if (last) draw(); });
   $("enter").onclick = () => { token = $("token").value.trim(); update(); };
   $("token").onkeydown = (event) => { if (event.key === "Enter") $("enter").click(); };
   $("pause").onclick = async () => {

@@ -1,0 +1,271 @@
+"""A rehearsal: simulated participants answer a study through its server, and their answers are analysed."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nearer.collect.background import fill_queue, queue_size, read_answers
+from nearer.collect.server import Supervisor, bind, make_server, read_options
+from nearer.collect.store import Export, Store, participant_table
+from nearer.collect.study import Study, parted, read_study
+from nearer.data import check_fraction, check_integer
+from nearer.data.messages import counted, listed
+from nearer.data.splits import answers_naming
+from nearer.estimator import OrdinalEmbedding
+from nearer.io import read_comparisons
+from nearer.metrics import comparison_accuracy
+from nearer.people import ExclusionRules, exclude, participants
+from nearer.questions import Crowd
+from nearer.refits import gaps_in_the_middle
+from nearer.reports import describe
+from nearer.reports.methods import methods_paragraph
+from nearer.reports.sentences import percent
+from nearer.selection import evaluate
+
+# What participants do, with their median response time in seconds.
+BEHAVIOURS = {"careful": 2.5, "guessing": 0.6, "inverted": 2.5, "dropping out": 2.5}
+_AT_ONCE = 8  # participants who take turns
+_N_TRUE = 5000
+_SURE = 50.0  # log odds of a careful answer to an attention check
+
+Ask = Callable[[str, Mapping[str, Any]], dict[str, Any]]
+
+
+class Mind:
+    """How simulated participants choose: a `Crowd` that also recognises attention checks."""
+
+    def __init__(self, study: Study, crowd: Crowd, rng: np.random.Generator):
+        self._crowd, self.rng = crowd, rng
+        self._number = {item.name: number for number, item in enumerate(study.items)}
+        self._known = {}  # the right options of the study's own attention checks
+        for row in study.questions.catch_questions:
+            head, options = parted(study.questions.kind, row)
+            self._known[(*head, frozenset(options))] = options[0 if head else -1]
+
+    def choice(self, question: Mapping[str, Any], behaviour: str) -> list[int]:
+        """The options chosen, nearest first."""
+        options = [option["name"] for option in question["options"]]
+        head = [question["head"]["name"]] if question["head"] else []
+        # The pair that each option stands for: with the head, or the two that remain when it is the odd one out.
+        pairs = [[*head, one] if head else options[:at] + options[at + 1 :] for at, one in enumerate(options)]
+        score = self._crowd.log_likeness(np.array([[self._number[name] for name in pair] for pair in pairs]))
+        known = self._known.get((*head, frozenset(options)))
+        for at, (one, other) in enumerate(pairs):
+            if one == other or options[at] == known:
+                score[at] = score.max() + _SURE
+        if behaviour == "guessing" or self.rng.random() < self._crowd.lapse:
+            score[:] = 0.0
+        sign = -1.0 if behaviour == "inverted" else 1.0
+        return np.argsort(-sign * score - self.rng.gumbel(size=len(score)))[: question["choose"]].tolist()
+
+
+@dataclass
+class Actor:
+    """A simulated participant."""
+
+    name: str
+    behaviour: str
+    stays: float  # answers after which they leave
+    state: dict[str, Any] | None = None  # what the server said last
+    token: str = ""
+
+    def act(self, ask: Ask, mind: Mind) -> bool:
+        """Do what the server says is next; False if there is nothing left, or they leave."""
+        if self.state is None:
+            self.state = ask("start", {"participant": self.name})
+            self.token = self.state["participant"]
+        elif self.state["finished"] or self.state["answered"] >= self.stays:
+            return False
+        else:
+            question = self.state["questions"][0]
+            choice = mind.choice(question, self.behaviour)
+            seconds = round(BEHAVIOURS[self.behaviour] * float(mind.rng.lognormal(0.0, 0.4)), 3)
+            body = {"participant": self.token, "question": question["id"], "choice": choice, "seconds": seconds}
+            self.state = ask("answer", body)
+        return True
+
+
+def rehearse(
+    study: Study, folder: Path, n_participants: int = 60, *, guessing: float = 0.1, inverted: float = 0.05,
+    dropping_out: float = 0.1, wrong: float = 0.15, target: float = 0.9, rules: Any = None,
+    positions: Mapping[str, Any] | None = None, random_state: int = 0, progress: Callable[[str], None] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Let simulated participants answer a study; writes answers.db, answers.csv, report.html and methods.txt.
+
+    The server is a process of its own, without limits of rate; its database is answers.db in `folder`, never that of
+    the study. The arguments are the options of ``nearer collect rehearse``; `positions` are those of the objects.
+    Returns what the study would yield, with the counts of each behaviour as ``people``.
+    """
+    asked = ExclusionRules(better_than_chance=True) if rules is None else ExclusionRules.read(rules)
+    check_fraction(target, "target")
+    note = progress or (lambda _: None)
+    rng = np.random.default_rng(random_state)
+    crowd = Crowd.calibrated(_points(study, positions, rng), wrong, rng)
+    shares = {"guessing": guessing, "inverted": inverted, "dropping out": dropping_out}
+    actors = _cast(study, check_integer(n_participants, "n_participants", 3), shares, rng)
+    store = Store(f"sqlite:///{(folder / 'answers.db').resolve()}", create=True)
+    with contextlib.closing(store):
+        with store.writing() as connection:
+            store.put(connection, "secret", rng.bytes(32).hex())  # which plans the questions
+        with _served(study, store, int(rng.integers(2**31))) as ask:
+            _perform(study, store, actors, ask, Mind(study, crowd, rng), note)
+        store.rotate("rehearsal")  # nobody can derive the token from the seed
+        (folder / "answers.csv").write_text("".join(Export(store, study.questions).lines("rehearsal")), "utf-8")
+        with store.reading() as connection:
+            progressed = participant_table(connection)
+    note("analysing the answers")
+    data = read_comparisons(folder / "answers.csv", labels=[item.name for item in study.items]).comparisons
+    model = OrdinalEmbedding(study.questions.map_dimensions, random_state=random_state)
+    judged = participants(data, model, random_state=random_state)
+    kept, exclusions = exclude(data, asked, judged)
+    found = evaluate(model.fit(kept), kept)
+    describe(model, kept, found, title=f"{study.title}: a rehearsal").save(folder / "report.html")
+    (folder / "methods.txt").write_text(methods_paragraph(model, found, {}) + "\n", encoding="utf-8")
+    naming = answers_naming(kept)
+    right = comparison_accuracy(gaps_in_the_middle(model.embedding_), crowd.truth(_N_TRUE, rng))
+    values = {
+        "people": _counts(actors, progressed, judged.participant.tolist(), exclusions.participants),
+        "exclusions": vars(exclusions) | {"paragraph": str(exclusions)},
+        "held_out": found.held_out,
+        "right": right,  # fraction of all questions that the map answers as the true distances do
+        "target": target,
+        "suffices": right >= target,
+        "answers_per_object": {"mean": float(naming.mean()), "fewest": int(naming.min())},
+    }
+    return values | {"paragraph": _paragraph(values)}
+
+
+def _paragraph(values: Mapping[str, Any]) -> str:
+    """The account of every participant, and what their answers yield."""
+    everybody, each = values["people"]["all"], values["answers_per_object"]
+    count = counted(everybody["number"], "simulated participant")
+    rows = {behaviour: values["people"][behaviour] for behaviour in BEHAVIOURS}
+    excluded = listed(f"{row['excluded']:,} of {row['number']:,} {name}" for name, row in rows.items())
+    held = "" if values["held_out"] is None else f"predicts {percent(values['held_out'])} of held-out answers and "
+    enough = "suffice" if values["suffices"] else "do not suffice"
+    return (
+        f"Of {count}, {everybody['kept']:,} are kept, {everybody['excluded']:,} excluded by the rules ({excluded}), "
+        f"and {everybody['not_judged']:,} gave no answers that count. "
+        f"Each object occurs in {each['mean']:,.0f} answers of those kept on average, and in at least "
+        f"{each['fewest']:,}. Their map {held}is right about {percent(values['right'])} of all questions: "
+        f"for {percent(values['target'])}, {count} {enough}."
+    )
+
+
+def _points(study: Study, positions: Mapping[str, Any] | None, rng: np.random.Generator) -> np.ndarray:
+    """Where the objects are for those who answer, of unit variance."""
+    if positions is None:
+        return rng.normal(size=(len(study.items), study.questions.map_dimensions))
+    without = [item.name for item in study.items if item.name not in positions or np.isnan(positions[item.name]).any()]
+    if without:
+        raise ValueError(f"map: got no position of {listed(without)}, expected all objects of the study")
+    points = np.array([positions[item.name] for item in study.items])
+    points = points - points.mean(axis=0)
+    return points / np.sqrt(np.mean(points**2))
+
+
+def _cast(study: Study, count: int, shares: Mapping[str, float], rng: np.random.Generator) -> list[Actor]:
+    """The participants, in the order of their arrival."""
+    counts = {behaviour: round(check_fraction(share, behaviour) * count) for behaviour, share in shares.items()}
+    careful = count - sum(counts.values())
+    if careful < 0:
+        raise ValueError(f"shares: got {listed(shares.values())}, expected at most 1 in all")
+    found = []
+    everybody = np.repeat(["careful", *counts], [careful, *counts.values()]).tolist()
+    for number, at in enumerate(rng.permutation(count), 1):
+        behaviour = everybody[at]
+        stays = float(rng.integers(study.questions.number)) if behaviour == "dropping out" else np.inf
+        found.append(Actor(f"{number:03d} {behaviour}", behaviour, stays))
+    return found
+
+
+def _perform(
+    study: Study, store: Store, actors: list[Actor], ask: Ask, mind: Mind, note: Callable[[str], None]
+) -> None:
+    """Let everybody answer, one request at a time, so that the same seed gives the same answers."""
+    waiting, present, n_requests, stock = actors[::-1], list[Actor](), 0, queue_size(study)
+    step = max(1, len(actors) // 10)
+    while waiting or present:
+        if stock and n_requests % stock == 0:  # as the background process does, but not meanwhile
+            fill_queue(study, store, read_answers(study, store), n_requests)
+        n_requests += 1
+        while waiting and len(present) < _AT_ONCE:
+            present.append(waiting.pop())
+        at = int(mind.rng.integers(len(present)))
+        if not present[at].act(ask, mind):
+            present.pop(at)
+            gone = len(actors) - len(waiting) - len(present)
+            if gone % step == 0:
+                note(f"{gone:,} of {len(actors):,} simulated participants have finished or left")
+
+
+@contextlib.contextmanager
+def _served(study: Study, store: Store, seed: int) -> Iterator[Ask]:
+    """A server process on this machine, as a function that posts to its interface."""
+    with contextlib.closing(bind("127.0.0.1", 0)) as listening:
+        options = {"study": str(study.folder.resolve()), "database": store.shown, "seed": seed}
+        options["descriptor"] = listening.fileno()
+        server = Supervisor("nearer.collect.rehearsal", options, [listening.fileno()])
+        line = http.client.HTTPConnection("127.0.0.1", listening.getsockname()[1], timeout=60)
+
+        def ask(path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+            line.request("POST", f"/api/{path}", json.dumps(body), {"Content-Type": "application/json"})
+            response = line.getresponse()
+            values = json.loads(response.read())
+            if response.status != 200:
+                raise ValueError(f"rehearsal: the server refused {path}: {values['error']}")
+            return values
+
+        try:
+            yield ask
+        finally:
+            line.close()
+            server.stop(5)
+
+
+def _counts(
+    actors: list[Actor], progressed: list[dict[str, Any]], judged: list[str], excluded: list[str]
+) -> dict[str, dict[str, int]]:
+    """What became of the participants of each behaviour, and of all."""
+    behaviour = {actor.name: actor.behaviour for actor in actors}
+    found = {}
+    for group in (*BEHAVIOURS, "all"):
+        rows = [row for row in progressed if group in ("all", behaviour[row["participant"]])]
+        names = [row["participant"] for row in rows]
+        checks = sum(row["catch_asked"] for row in rows)
+        found[group] = {
+            "number": len(rows),
+            "finished": sum(row["answered"] >= row["total"] for row in rows),
+            "answers": sum(row["answered"] for row in rows),
+            "checks": checks,
+            "failed_checks": checks - sum(row["catch_right"] for row in rows),
+            "excluded": sum(name in excluded for name in names),
+            "not_judged": sum(name not in judged for name in names),
+            "kept": sum(name in judged and name not in excluded for name in names),
+        }
+    return found
+
+
+def main() -> None:
+    """Serve a rehearsal, as the process that `_served` starts."""
+    options = read_options(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    study, store = read_study(options["study"]), Store(options["database"])
+    limits = replace(study.server, requests_per_second=1e9, new_participants_per_minute=1e9)
+    server = make_server(replace(study, server=limits), store, seed=options["seed"])
+    server.run([socket.socket(fileno=options["descriptor"])])
+    store.close()
+
+
+if __name__ == "__main__":
+    main()

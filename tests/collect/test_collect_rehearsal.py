@@ -1,0 +1,134 @@
+"""A rehearsal: simulated participants, a real server, and an account of everybody."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import psutil
+import pytest
+from click.testing import CliRunner
+from serving import WORDS, make_study, until
+
+from nearer.cli.app import cli
+from nearer.coordinates import write_embedding
+
+pytestmark = pytest.mark.slow
+
+SHARES = ("--participants", 20, "--guessing", 0.2, "--inverted", 0.1, "--dropping-out", 0.2)
+CATCHES = [["cat", "dog", "piano"], ["bus", "lorry", "rose"], ["rose", "tulip", "bus"], ["violin", "piano", "dog"]]
+
+
+def rehearse(study, *args):
+    done = CliRunner().invoke(cli, ["collect", "rehearse", *map(str, [study, *args])], prog_name="nearer")
+    return done.exit_code, done.output
+
+
+def answers_of(folder):
+    with open(folder / "answers.csv", encoding="utf-8", newline="") as file:
+        return [{name: cell for name, cell in row.items() if name != "answered_at"} for row in csv.DictReader(file)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("triplets", {"catch_questions": CATCHES}),
+        ("odd-one-out", {}),
+        ("rankings", {}),
+        ("triplets", {"adaptive": True}),
+    ],
+)
+def test_everybody_is_accounted_for(tmp_path, kind, changes):
+    study = make_study(tmp_path / "study", kind=kind, number=24, repeats=4, catch=4, requests_per_second=1, **changes)
+    rules = tmp_path / "rules.toml"
+    rules.write_text("catch_passed = 0.8\nmin_answers = 10\n")
+    out = tmp_path / "out"
+    code, text = rehearse(study.folder, *SHARES, "--rules", rules, "-o", out)
+    assert code == 0, text
+    found = json.loads((out / "summary.json").read_text())
+    assert found["paragraph"] in text
+    people = found["people"]
+    assert [people[name]["number"] for name in ("careful", "guessing", "inverted", "dropping out")] == [
+        10,
+        4,
+        2,
+        4,
+    ]
+    total = people.pop("all")
+    assert total == {name: sum(row[name] for row in people.values()) for name in total}
+    for row in people.values():
+        assert row["number"] == row["kept"] + row["excluded"] + row["not_judged"]
+    assert (people["careful"]["finished"], people["dropping out"]["finished"]) == (10, 0)
+    assert people["inverted"]["failed_checks"] >= 6  # of 8
+    assert (people["careful"]["excluded"], people["inverted"]["excluded"]) == (0, 2)
+    # The account is that of the answers in the file.
+    rows = answers_of(out)
+    assert len(rows) == total["answers"]
+    assert Counter(row["participant"].partition(" ")[2] for row in rows) == {
+        name: row["answers"] for name, row in people.items()
+    }
+    assert sum(row["correct"] == "false" for row in rows) == total["failed_checks"]
+    assert all(0.05 < float(row["seconds"]) < 60 for row in rows)
+    assert found["answers_per_object"]["fewest"] > 0
+    assert 0.5 < found["held_out"] <= 1
+    assert (out / "methods.txt").read_text().startswith("We collected ")
+    assert {path.name for path in out.iterdir()} == {
+        "answers.db", "answers.csv", "report.html", "methods.txt", "summary.json"
+    }  # fmt: skip
+    assert not (study.folder / "answers.db").exists()
+
+
+def test_the_same_seed_gives_the_same_answers_and_a_map_is_followed(tmp_path):
+    study = make_study(tmp_path / "study", number=20, repeats=2, catch=2)
+    points = np.array([[number // 2 % 2, number // 4] for number in range(8)]) + 0.01 * np.arange(8)[:, None]
+    write_embedding(tmp_path / "map.csv", points, WORDS)
+    given = ("--participants", 8, "--wrong", 0.05, "--map", tmp_path / "map.csv", "-o")
+    for name in ("a", "b"):
+        code, text = rehearse(study.folder, *given, tmp_path / name, *SHARES[4:6])
+        assert code == 0, text
+    assert answers_of(tmp_path / "a") == answers_of(tmp_path / "b")
+    assert (tmp_path / "a/summary.json").read_text() == (tmp_path / "b/summary.json").read_text()
+    pairs = [set(WORDS[start : start + 2]) for start in range(0, 8, 2)]
+    for row in answers_of(tmp_path / "a"):
+        if "careful" in row["participant"] and {row["anchor"], row["far"]} in pairs:
+            assert row["near"] == row["anchor"], row  # beside its twin, only the object itself is nearer
+
+
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        (["--guessing", 0.7, "--inverted", 0.5], "shares"),
+        (["--wrong", 0.6], "wrong"),
+        (["--map", "map.csv"], "piano"),
+    ],
+)
+def test_what_cannot_be_rehearsed_is_refused(tmp_path, monkeypatch, args, text):
+    monkeypatch.chdir(tmp_path)
+    make_study(tmp_path / "study", number=5)
+    write_embedding("map.csv", np.eye(6), WORDS[:6])
+    code, said = rehearse("study", *args, "-o", "out")
+    assert (code, text in said) == (2, True), said
+    assert not (tmp_path / "out").exists()
+
+
+def test_ctrl_c_leaves_nothing_behind(tmp_path):
+    study = make_study(tmp_path / "study", number=100)
+    place = tmp_path / "place"
+    place.mkdir()
+    command = [sys.executable, "-m", "nearer", "collect", "rehearse", str(study.folder), "-o", str(place / "out")]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stderr is not None
+    assert "simulated participants" in process.stderr.readline()  # they are answering
+    family = psutil.Process(process.pid).children()
+    assert len(family) == 1
+    os.kill(process.pid, signal.SIGINT)
+    assert process.wait(30) == 130
+    process.stderr.close()
+    until(lambda: not any(one.is_running() for one in family))
+    assert list(place.iterdir()) == []
