@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
 
 from nearer import registry
@@ -19,7 +17,7 @@ def test_names_are_unique_and_paths_lead_somewhere(table):
         entry = registry.find(table, name)
         assert entry.help
         if entry.path:
-            assert callable(getattr(importlib.import_module(entry.path.partition(":")[0]), entry.class_name))
+            assert callable(entry.load())
 
 
 def test_what_is_no_name_is_not_found():
