@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nearer import registry
+from nearer import losses, registry
 
 TABLES = {name: table for name, table in vars(registry).items() if name.isupper() and isinstance(table, dict)}
 
@@ -18,6 +18,10 @@ def test_names_are_unique_and_paths_lead_somewhere(table):
         assert entry.help
         if entry.path:
             assert callable(entry.load())
+
+
+def test_every_built_in_loss_is_public():
+    assert {entry.load().__name__ for entry in registry.LOSSES.values()} <= set(losses.__all__)
 
 
 def test_what_is_no_name_is_not_found():
