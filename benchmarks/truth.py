@@ -235,7 +235,7 @@ def _dimension(truth: Truth, d: str, *printed: str) -> Checks:
 
 
 def _chosen(truth: Truth, d: str, *printed: str) -> Checks:
-    return _dimension(truth, d, *printed) + _beaten(truth, d)
+    return _dimension(truth, d, *printed)
 
 
 def _flat(truth: Truth, start: str) -> Checks:
@@ -248,7 +248,7 @@ def _flat(truth: Truth, start: str) -> Checks:
 def _needed(truth: Truth, n: str, objects: str, d: str, needed: str) -> Checks:
     size = len(truth.names)
     enough = 2 * size * (int(d) + 1) * math.log2(size)
-    return [(n, 0.8 * truth.figure["answers"]), (objects, size), (needed, enough), *_beaten(truth, d)]
+    return [(n, 0.8 * truth.figure["answers"]), (objects, size), (needed, enough)]
 
 
 def _tried(truth: Truth, listed: str, chosen: str = "") -> Checks:
@@ -311,14 +311,14 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"[\d or,]+ dimensions, (\d+) if in doubt \(([\d.]+)% ± ([\d.]+)% of held-out answers satisfied\)", _chosen),
     (r"the rule gives (\d+) \(([\d.]+)% ± ([\d.]+)% of held-out answers satisfied\)", _chosen),
     (r"<?> does not predict clearly worse than (\d+)", _beaten),
-    (r"a training set of (\S+) answers about (\S+) objects is too small to see more than (\d+) dimensions? "
+    (r"a training set of (\S+) answers about (\S+) objects is small for more than (\d+) dimensions? "
      r"\(about (\S+) needed\)", _needed),
     (r"the largest dimension tried, <largest>, is the best(?:; try larger ones)?", None),
     (r"(?:it is the largest that was tried, )?but going beyond (\d+) gains less than 1 point\.?", _flat),
     (r"accuracy by dimension: (.*)", _tried),
     (r"of ([\d, ]+) dimensions, (?:this|\d+) is the smallest number that no larger one beats in the likelihood of "
      r"held-out answers, by maps of the softplus loss made for this comparison\.?", _tried),
-    (r"maps of (\d+) dimensions? satisfy more held-out answers \(([\d.]+) %\)", _better),
+    (r"maps of (\d+) dimensions? satisfy more held-out answers \(([\d.]+) ?%\)\.?", _better),
     (r"a map of <dimensions> is shown for \[give your reason\]\.|this map has <dimensions>\.", None),
     (r"the ring marks (\d+) dimensions?, the fewest that no larger number beats in likelihood", _as_chosen),
     # fit, and the report of it

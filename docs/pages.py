@@ -23,7 +23,6 @@ compare without writing.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import inspect
 import io
 import os
@@ -326,8 +325,7 @@ def formats_table() -> str:
 
     rows = []
     for entry in FORMATS.values():
-        module, _, function = entry.path.partition(":")
-        taken = inspect.signature(getattr(importlib.import_module(module), function)).parameters
+        taken = inspect.signature(entry.load()).parameters
         options = [f"--{option}" for option in ("sheet", "encoding", "delimiter") if option in taken]
         rows.append((entry.help, f"`{' '.join(entry.endings)}`", _code(options)))
     return _markdown(("format", "endings", "options"), *rows)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import nearer
-from nearer.registry import FORMATS
+from nearer.registry import FORMATS, LOSSES, SOLVERS, STRATEGIES
 
 ROOT = Path(nearer.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -45,8 +45,8 @@ ORDER = [
 ]
 LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
 
-# Modules that a file loads by name on first use: its own package, its own formats, or the module of a user's loss.
-BY_NAME = ("__init__.py", "cli/app.py", "io/read.py", "distributed/cluster.py")
+# Modules that a file loads by name on first use: its own package, what an entry names, or the module of a user's loss.
+BY_NAME = ("__init__.py", "cli/app.py", "registry.py", "distributed/cluster.py")
 HOMES = {
     "numba": {"kernels"},
     "dask": {"distributed", "cli"},
@@ -152,8 +152,12 @@ def test_private_names_are_used_in_their_own_module_only():
     assert wrong == set()
 
 
-def test_formats_are_opened_by_the_readers_of_files():
-    assert {entry.path.rpartition(".")[0] for entry in FORMATS.values()} == {"nearer.io"}
+@pytest.mark.parametrize(
+    ("entries", "home"),
+    [(FORMATS, "nearer.io"), (LOSSES, "nearer"), (SOLVERS, "nearer.solvers"), (STRATEGIES, "nearer.questions")],
+)
+def test_what_entries_name_is_in_one_package(entries, home):
+    assert {entry.path.rpartition(".")[0] for entry in entries.values()} == {home}
 
 
 @pytest.mark.parametrize("package", HOMES)

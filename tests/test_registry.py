@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
 
-from nearer import registry
+from nearer import losses, registry
 
 TABLES = {name: table for name, table in vars(registry).items() if name.isupper() and isinstance(table, dict)}
 
@@ -19,7 +17,11 @@ def test_names_are_unique_and_paths_lead_somewhere(table):
         entry = registry.find(table, name)
         assert entry.help
         if entry.path:
-            assert callable(getattr(importlib.import_module(entry.path.partition(":")[0]), entry.class_name))
+            assert callable(entry.load())
+
+
+def test_every_built_in_loss_is_public():
+    assert {entry.load().__name__ for entry in registry.LOSSES.values()} <= set(losses.__all__)
 
 
 def test_what_is_no_name_is_not_found():

@@ -55,11 +55,11 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         Dimension of the map. "auto": chosen by held-out likelihood, see `nearer.auto_dimension`; it takes a few times
         as long and needs the answers in memory.
     loss : str or Loss, default "tste"
-        "hinge" ("gnmds"), "ckl", "ste" ("logistic"), "tste", "soe" or "softplus"; see `nearer.losses`.
+        A name such as "ste", "tste" or "soe" (all: `nearer.losses.loss_names`), or an instance.
     loss_params : dict of str to float, optional
         Parameters of the loss, such as ``{"alpha": 1}`` for tste.
     solver : str or Solver, default "auto"
-        "auto", "svrg-sbb", "svrg-bb", "svrg", "sgd", "gd", "lbfgs", "convex", or an instance with its own parameters,
+        A name such as "auto" or "lbfgs" (all: `nearer.solvers.solver_names`), or an instance with its own parameters,
         which ``set_params`` and searches reach as ``solver__max_epochs`` and the like.
     n_init : int, default 1
         Number of random starts, run in parallel; the best is kept, by its objective or, if the solver holds out

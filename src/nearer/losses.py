@@ -276,7 +276,7 @@ def get_loss(loss: str | Loss, **params: float | None) -> Loss:
     entry = find(LOSSES, loss)
     if entry is None:
         raise ValueError(f"unknown loss {loss!r}; expected one of: {', '.join(names(LOSSES))}, or a Loss")
-    cls: type[Loss] = globals()[entry.class_name]
+    cls: type[Loss] = entry.load()
     known = [field.name for field in fields(cls)]
     unknown = sorted(set(params) - set(known))
     if unknown:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from nearer import solvers as _solvers
 from nearer.archive import Arrays, as_json, from_json, little_endian, read_archive, write_archive
 from nearer.data import Answers, Comparisons, Flow, check_bool
 from nearer.data.answers import DETAILS
@@ -27,7 +26,7 @@ from nearer.io import atomic_write
 from nearer.lapse_rates import Reliability
 from nearer.losses import Loss, get_loss
 from nearer.registry import LOSSES, SOLVERS
-from nearer.solvers import History, HistoryRow, Result
+from nearer.solvers import BB, SBB, Constant, Decaying, History, HistoryRow, Result
 from nearer.warning_types import ReproducibilityWarning
 
 FORMAT = 2
@@ -37,9 +36,8 @@ _CODED = ("kind", "participant", "chosen_by")  # fields of answers that are code
 _OF_RESULT: dict[str, Any] = {"n_iter": int, "n_gradients": int, "converged": bool, "message": str}
 
 # A name in a file can only create an object of these classes.
-_STEP_SIZES = ("BB", "Constant", "Decaying", "SBB")
-_SOLVERS = (entry.class_name for entry in SOLVERS.values())
-_PARTS = {name: getattr(_solvers, name) for name in (*_STEP_SIZES, *_SOLVERS)}
+_SOLVERS = (entry.load() for entry in SOLVERS.values())
+_PARTS: dict[str, Any] = {part.__name__: part for part in (BB, Constant, Decaying, SBB, *_SOLVERS)}
 # Parameters of older versions that change nothing in a fitted map.
 _GONE = {
     "SVRG": ("first_snapshot", "warm_up"),

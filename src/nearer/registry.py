@@ -1,10 +1,11 @@
 """Names, aliases, help and citations of losses, solvers, kinds of answers, question strategies and file formats.
 
-Imports nothing of the library, so that the command line can list its choices at once.
+Imports nothing of the library until an entry is loaded, so that the command line can list its choices at once.
 """
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,10 +36,10 @@ class Entry:
     endings: tuple[str, ...] = ()  # format: of files read as comparisons
     written: tuple[str, ...] = ()  # format: of files that comparisons are written to
 
-    @property
-    def class_name(self) -> str:
-        """The part of the path after the module."""
-        return self.path.partition(":")[2]
+    def load(self) -> Any:
+        """The class or function that the path leads to."""
+        module, _, name = self.path.partition(":")
+        return getattr(importlib.import_module(module), name)
 
 
 Entries = dict[str, Entry]
@@ -85,14 +86,14 @@ LOSSES = _by_name(
 WITH_MODEL = ", ".join(entry.name for entry in LOSSES.values() if entry.has_model)  # for messages
 
 SOLVERS = _by_name(
-    Entry("auto", "a warm start, then L-BFGS in stages", f"{_S}:Auto"),
-    Entry("svrg-sbb", "SVRG with stabilised Barzilai-Borwein step sizes", f"{_S}:SVRG", step="SBB"),
-    Entry("svrg-bb", "SVRG with Barzilai-Borwein step sizes", f"{_S}:SVRG", step="BB"),
-    Entry("svrg", "SVRG with a constant step size", f"{_S}:SVRG", step="Constant"),
-    Entry("sgd", "stochastic gradient descent", f"{_S}:SGD"),
-    Entry("gd", "gradient descent", f"{_S}:GD"),
-    Entry("lbfgs", "limited-memory BFGS", f"{_S}:LBFGS"),
-    Entry("convex", "projected gradient descent on the Gram matrix", f"{_S}:Convex"),
+    Entry("auto", "a warm start, then L-BFGS in stages", f"{_S}.auto:Auto"),
+    Entry("svrg-sbb", "SVRG with stabilised Barzilai-Borwein step sizes", f"{_S}.svrg:SVRG", step="SBB"),
+    Entry("svrg-bb", "SVRG with Barzilai-Borwein step sizes", f"{_S}.svrg:SVRG", step="BB"),
+    Entry("svrg", "SVRG with a constant step size", f"{_S}.svrg:SVRG", step="Constant"),
+    Entry("sgd", "stochastic gradient descent", f"{_S}.sgd:SGD"),
+    Entry("gd", "gradient descent", f"{_S}.gd:GD"),
+    Entry("lbfgs", "limited-memory BFGS", f"{_S}.lbfgs:LBFGS"),
+    Entry("convex", "projected gradient descent on the Gram matrix", f"{_S}.convex:Convex"),
 )
 
 _TWO, _THREE = "Which of these two is more like this one?", "Which of these three is the odd one out?"

@@ -16,6 +16,7 @@ from nearer.coordinates import read_embedding, write_embedding
 from nearer.data import Comparisons, FileFormatError
 from nearer.io import atomic_write, read_comparisons, write, write_comparisons
 from nearer.io.text import guard, unguard
+from nearer.registry import FORMATS
 
 HOSTILE = [
     "<script>alert(1)</script>", '"quoted"', "two\nlines", "two\r\nlines\r", "🦊", "שלום", "=HYPERLINK(1)", "+1",
@@ -25,7 +26,7 @@ T = np.array([[0, 1, 2], [3, 2, 1], [1, 0, 3], [2, 3, 0], [0, 3, 1]])
 Q = np.array([[0, 1, 2, 3], [3, 1, 0, 2], [1, 2, 0, 3], [0, 3, 1, 2]])
 ROLLED = np.stack([np.roll(np.arange(len(HOSTILE)), shift) for shift in range(3)], axis=1)
 HOSTILE_ROWS = Comparisons.from_triplets(ROLLED, labels=sorted(HOSTILE), participants=np.array(HOSTILE))
-ENDINGS = [".csv", ".tsv", ".jsonl", ".parquet", ".npz"]
+ENDINGS = [".tsv", *(entry.written[0] for entry in FORMATS.values() if entry.written)]
 
 # Text that a CSV file can carry: no NUL, no lone surrogate; not blank, as labels must not be.
 label = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12).filter(

@@ -30,10 +30,10 @@ def evidence(better, chosen):
     return Evidence(np.arange(1, len(better) + 1), chosen, table)
 
 
-def concluded(better, chosen, accuracy=0.8, n_answers=10_000, falling=0.02):
+def concluded(better, chosen, accuracy=0.8, n_answers=10_000, falling=0.02, beyond=0.0):
     found = None if better is None else evidence(better, chosen)
     dims = np.array([chosen]) if found is None else found.dims
-    gain = falling * (dims - chosen)  # each dimension predicts better than the one before
+    gain = falling * np.minimum(dims - chosen, 0) + beyond * (dims > chosen)
     table = np.full((5, len(dims)), accuracy) + gain + np.linspace(-0.01, 0.01, 5)[:, None]
     return conclude(dims, np.stack([table] * 2), found, n_objects=20, n_answers=n_answers)
 
@@ -67,6 +67,7 @@ def test_it_is_decisive_where_smaller_and_larger_dimensions_are_ruled_out():
             "4, is the best; but going beyond 2 gains less",
         ),
         ([9.0, 0.0, 4.0], 2, {"accuracy": 0.5}, (2,), "no better than chance"),
+        ([9.0, 0.0, 4.0], 2, {"beyond": 0.02}, (2,), "maps of 3 dimensions satisfy more held-out answers (82.0%)"),
         (None, 2, {}, (2,), "only one dimension was tried"),
     ],
 )

@@ -278,7 +278,7 @@ def test_bad_starting_points_are_refused():
 
 
 def test_solvers_by_name():
-    assert solver_names() == ("auto", "svrg-sbb", "svrg-bb", "svrg", "sgd", "gd", "lbfgs", "convex")
+    assert {"auto", "svrg-sbb", "svrg-bb", "svrg", "sgd", "gd", "lbfgs", "convex"} <= set(solver_names())
     assert isinstance(get_solver("convex"), Convex)
     assert isinstance(get_solver("svrg-sbb").step, SBB)
     assert isinstance(get_solver("svrg-bb").step, BB)

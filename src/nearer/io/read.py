@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import inspect
 import json
 import os
@@ -205,8 +204,7 @@ def _copied(name: str, folder: str) -> tuple[str, str]:
 
 def open_table(name: str, layouts: Sequence[Layout] = (), **options: Any) -> Table:
     format = find_format(name)
-    module, _, function = FORMATS[format].path.partition(":")
-    opener = getattr(importlib.import_module(module), function)
+    opener = FORMATS[format].load()
     taken = inspect.signature(opener).parameters
     for option, value in options.items():
         if value is not None and option not in taken:

@@ -19,7 +19,6 @@ from nearer.metrics import comparison_distances
 from nearer.metrics.answer_law import DistanceLaw, fit_distance_law
 from nearer.notebook import data_frame, html_table
 from nearer.objective import resolve_jobs
-from nearer.questions import strategies
 from nearer.questions.pool import Pool
 from nearer.questions.strategies import Balanced, Random, Situation, Strategy
 from nearer.refits import fit_quietly, gaps_in_the_middle, template
@@ -196,7 +195,8 @@ def _strategy(strategy: str | Strategy) -> Strategy:
         return strategy
     if strategy not in STRATEGIES:
         raise ValueError(f"strategy: got {strategy!r}, expected one of {', '.join(STRATEGIES)}")
-    return getattr(strategies, STRATEGIES[strategy].class_name)()
+    cls = STRATEGIES[strategy].load()
+    return cls()
 
 
 def _fitted(model: OrdinalEmbedding, data: Comparisons, n_init: int, rng: np.random.Generator) -> OrdinalEmbedding:

@@ -251,12 +251,17 @@ def conclude(
         elif n_answers < needed:
             candidates.append(int(dims[at + 1]))
             reasons.append(
-                f"a training set of {n_answers:,.0f} answers about {n_objects:,} objects is too small to see more "
+                f"a training set of {n_answers:,.0f} answers about {n_objects:,} objects is small for more "
                 f"than {counted(chosen, 'dimension')} (about {needed:,.0f} needed)"
             )
         elif evidence.better[at, at + 1 :].max() > -_RULED_OUT_ABOVE:
             candidates.append(int(dims[at + 1]))
             reasons.append(f"{dims[at + 1]} does not predict clearly worse than {chosen}")
+        gain, spread = _mean_and_se(table[0] - table[0][:, [at]])
+        better = (np.arange(len(dims)) > at) & (gain >= WORTHWHILE) & (gain > 2.0 * spread)
+        if better.any():  # with the loss of the estimator
+            best = int(np.argmax(np.where(better, accuracy, 0.0)))
+            reasons.append(f"maps of {dims[best]} dimensions satisfy more held-out answers ({accuracy[best]:.1%})")
     return DimensionSelection(dims, table[0], table[1], evidence, chosen, tuple(candidates), tuple(reasons))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nearer.registry import SOLVERS, find
+from nearer.solvers import step_sizes
 from nearer.solvers.auto import Auto
 from nearer.solvers.convex import Convex
 from nearer.solvers.gd import GD
@@ -30,5 +31,5 @@ def get_solver(solver: str | Solver) -> Solver:
     entry = find(SOLVERS, solver)
     if entry is None:
         raise ValueError(f"solver: got {solver!r}, expected one of: {', '.join(SOLVERS)}, or a Solver")
-    given = {"step": globals()[entry.step]()} if entry.step else {}
-    return globals()[entry.class_name](**given)
+    given = {"step": getattr(step_sizes, entry.step)()} if entry.step else {}
+    return entry.load()(**given)
