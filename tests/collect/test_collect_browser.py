@@ -42,7 +42,8 @@ def test_triplets_by_arrow_keys_to_the_completion_link(serve, person):
     served = serve(number=5, break_every=3, link=LINK, code="CODE-7")
     person.open(f"{served.url}?PROLIFIC_PID=abc")
     assert "voluntary" in person.text()
-    assert stored(served.store, participants) == []  # not before consent
+    (row,) = stored(served.store, participants)
+    assert (row.step, row.consented) == ("consent", None)  # nothing else before the consent
     shown = person.agree(practice=True)
     for number in range(5):
         assert person.text("#count") == f"{number} of 5"
