@@ -247,7 +247,10 @@ class Store:
             connection.execute(sa.delete(participants).where(participants.c.id == number))
             connection.execute(sa.delete(meta).where(meta.c.key == "found people"))  # computed again by the background
             self.note(connection, "delete", how)
-            return n_answers
+        if self.is_sqlite:  # also from the log of changes
+            with contextlib.closing(self.engine.raw_connection()) as raw:
+                raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return n_answers
 
     def end_late(self, minutes: float) -> None:
         """End the participation of those whose time is over; 0: there is no limit."""

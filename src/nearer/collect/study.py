@@ -169,7 +169,7 @@ class Field:
         if value is None:
             return not self.required
         if self.kind == "number":
-            return is_number(value) and self.least <= value <= self.most
+            return is_number(value) and math.isfinite(value) and self.least <= value <= self.most
         if not isinstance(value, str) or len(value) > _MAX_TEXT or "\0" in value or not is_unicode(value):
             return False
         return value in self.choices if self.kind == "choice" else bool(value.strip())
@@ -375,6 +375,7 @@ def _check(study: Study) -> None:
             raise ValueError(f"{name}: got {shown(value)}, expected {expected}")
 
     check("questions.kind", asked.kind, asked.kind in COLLECTED, f"one of {listed(map(repr, COLLECTED))}")
+    _check_people(study, names, check)
     adapts = not asked.adaptive or asked.kind in SUGGESTED
     check("questions.adaptive", asked.adaptive, adapts, f"false, as kind is {asked.kind!r}")
     same = not any(condition.items or condition.questions for condition in study.conditions)
@@ -385,6 +386,12 @@ def _check(study: Study) -> None:
         fewer = f"a number from 1 to {asked.options - 1}, less than are shown"
         check("questions.choose", asked.choose, asked.choose < asked.options, fewer)
         check("questions.catch_questions", asked.catch_questions, not asked.catch_questions, "none for rankings")
+    own = [("practice_question", asked.practice_question)] if asked.practice_question else []
+    own += [("catch_questions", row) for row in asked.catch_questions]
+    own += [(f"conditions {one.name}", row) for one in study.conditions for row in one.questions]
+    for name, row in own:
+        fits = len(row) == len(set(row) & names) == asked.n_items
+        check(f"questions.{name}", list(row), fits, f"{asked.n_items} different objects of the study")
     together = "with catch and repeats together no more than number"
     check("questions.repeats", asked.repeats, asked.repeats + asked.catch <= asked.number, together)
     most = asked.catch + min(
@@ -393,13 +400,6 @@ def _check(study: Study) -> None:
     )
     objects = f"at most {most}: {n_items} objects, or a condition's list, make no more different questions"
     check("questions.number", asked.number, asked.number <= most, objects)
-    own = [("practice_question", asked.practice_question)] if asked.practice_question else []
-    _check_people(study, names, check)
-    own += [("catch_questions", row) for row in asked.catch_questions]
-    own += [(f"conditions {one.name}", row) for one in study.conditions for row in one.questions]
-    for name, row in own:
-        fits = len(row) == len(set(row) & names) == asked.n_items
-        check(f"questions.{name}", list(row), fits, f"{asked.n_items} different objects of the study")
     most = n_catches(asked, n_items)
     check("questions.catch", asked.catch, asked.catch <= most, f"at most {most}, the number of different ones")
     check("participants.id", people.id, all(map(str.strip, people.id)), "names that are not empty")
