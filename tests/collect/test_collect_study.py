@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from pathlib import Path
 
 import pytest
 from serving import WORDS, change, make_study
@@ -103,6 +105,21 @@ def test_wrong_tables_are_refused(study, tables, message):
     with pytest.raises(FileFormatError) as error:
         read_study(study)
     assert message in str(error.value)
+
+
+def test_the_examples_can_be_used(tmp_path):
+    """Those in the comments of study.toml, and those of the documentation."""
+    folder = make_study(tmp_path / "study", ["apple", "pear", "plum", "cherry", "carrot", "leek"], number=5).folder
+    text = (folder / "study.toml").read_text()
+    lines = [line.removeprefix("# ") for line in text.split("\n") if re.match(r"# (\[\[\w+\]\]|\w+ = )", line)]
+    page = (Path(__file__).parents[2] / "docs" / "collecting.md").read_text(encoding="utf-8")
+    for tables in ("\n".join(lines), *re.findall(r"```toml\n(\[\[.*?)```", page, re.S)):
+        (folder / "study.toml").write_text(f"{text}\n{tables}")
+        read = read_study(folder)
+        assert read.before or read.conditions[0].name
+    settings = re.search(r"```toml\n(\[participants.*?)```", page, re.S)[1]
+    (folder / "study.toml").write_text(f"[questions]\nnumber = 5\nrepeats = 0\ncatch = 0\n{settings}")
+    assert read_study(folder).participants.wanted == 60
 
 
 def test_unknown_keys_are_refused(study):

@@ -57,9 +57,10 @@ _FILLED = sa.select(
 _LAST = sa.select(sa.func.max(questions.c.id))
 _REPEAT = sa.select(questions.c.shown, questions.c.chosen_by).order_by(questions.c.id).limit(1)
 _REPEAT = _REPEAT.where(questions.c.chosen_by == "random", questions.c.participant != _PERSON)
-_SAME = sa.select(participants.c.id).where(participants.c.condition == sa.bindparam("condition"))
-_REPEAT = _REPEAT.where(questions.c.participant.in_(_SAME))
 _REPEAT = _REPEAT.where(questions.c.kind == sa.bindparam("kind"), questions.c.id >= sa.bindparam("from_here"))
+_SAME = sa.select(participants.c.id).where(participants.c.id == questions.c.participant)
+_SAME = _SAME.where(participants.c.condition == sa.bindparam("condition"))
+_REPEAT_SAME = _REPEAT.where(_SAME.exists())  # in a study with conditions
 _RECENT = sa.select(questions.c.participant, questions.c.position, questions.c.chosen_by, participants.c.total)
 _RECENT = _RECENT.select_from(questions.join(participants)).order_by(questions.c.id.desc()).limit(1000)
 _QUEUE = ready.alias()
@@ -282,17 +283,17 @@ class Desk:
         return {"participant": self.signer.sign(number), **self._progress(connection, person, held)}
 
     def step(self, connection: sa.Connection, number: int, name: object, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Finish the consent or a page of questions about the participant; the values of `next`. Once: see `name`."""
+        """Finish the step `name`, the consent or a page of questions about the participant; the values of `next`."""
         person, held = self._found(connection, number)
         if name != person["step"] or name not in ("consent", "before", "after"):
             return self._progress(connection, person, held)  # sent again, or by another tab
         if name == "consent":
-            if values.get("agree") is True:
-                self._admit(connection, person, agreed=True)
-            elif values.get("agree") is False:
-                self._set(connection, person, step="declined")
-            else:
+            if not isinstance(values.get("agree"), bool):
                 raise HTTPException(422, "agree: expected true or false")
+            if values["agree"]:
+                self._admit(connection, person, agreed=True)
+            else:
+                self._set(connection, person, step="declined")
             return self._progress(connection, person, held)
         fields = self.study.before if name == "before" else self.study.after
         replies = {field.id: values.get(field.id) for field in fields}
@@ -321,8 +322,7 @@ class Desk:
         elif agreed:
             least = [name for name, part in places.items() if part == min(places.values())]
             about = {"consented": time.time(), "consent_version": self.study.consent_version}
-            chosen = least[secrets.randbelow(len(least))]
-            self._set(connection, person, step="before", condition=chosen, **about)
+            self._set(connection, person, step="before", condition=secrets.choice(least), **about)
         else:
             self._set(connection, person, step="consent")
 
@@ -472,8 +472,8 @@ class Desk:
         else:  # one that another participant was asked: the first from a random place of the table on
             from_here = dealer.rng.randint(1, connection.scalar(_LAST) or 1)
             about = {"person": number, "kind": self.study.questions.kind, "from_here": from_here}
-            about["condition"] = person["condition"]
-            found = connection.execute(_REPEAT, about).first()
+            among = _REPEAT if len(self.conditions) == 1 else _REPEAT_SAME
+            found = connection.execute(among, {**about, "condition": person["condition"]}).first()
         # Its objects may no longer be asked about, or not as many at once.
         items = json.loads(found.shown) if found else []
         if found is None or len(items) != self.study.questions.n_items or not set(items) <= set(dealer.numbers):

@@ -49,7 +49,7 @@ from nearer.collect.store import (
     reason,
     study_status,
 )
-from nearer.collect.study import Field, Study, page_files, read_study
+from nearer.collect.study import Study, page_files, read_study
 
 logger = logging.getLogger(__name__)
 _PAGES = Path(__file__).parent / "pages"
@@ -144,8 +144,8 @@ class Api:
             "number": asked.number,
             "cannot_tell": asked.cannot_tell,
             "break_every": asked.break_every,
-            "before": [_described(field) for field in study.before],
-            "after": [_described(field) for field in study.after],
+            "before": [field.for_page() for field in study.before],
+            "after": [field.for_page() for field in study.after],
             "id_names": study.participants.id,
             "parameter_names": study.participants.parameters,
             "anonymous": study.participants.anonymous,
@@ -260,13 +260,6 @@ class Api:
             raise HTTPException(422, "paused: expected true or false")
         await run_in_threadpool(self.store.set_paused, paused, "page")
         return JSONResponse({"paused": paused})
-
-
-def _described(field: Field) -> dict[str, Any]:
-    """A question about the participant, for the page."""
-    bounds = {name: getattr(field, name) for name in ("least", "most") if math.isfinite(getattr(field, name))}
-    about = {"id": field.id, "text": field.text, "kind": field.kind, "required": field.required}
-    return {**about, **bounds, "choices": field.choices}
 
 
 def _csv(lines: Iterator[str], name: str) -> Response:

@@ -159,8 +159,8 @@ class Field:
     text: str = ""
     kind: str = "text"
     choices: tuple[str, ...] = ()
-    least: float = -math.inf
-    most: float = math.inf
+    least: float = -1e15
+    most: float = 1e15
     required: bool = True
     screen_out: tuple[str, ...] = ()
 
@@ -169,10 +169,14 @@ class Field:
         if value is None:
             return not self.required
         if self.kind == "number":
-            return is_number(value) and math.isfinite(value) and self.least <= value <= self.most
+            return is_number(value) and self.least <= value <= self.most
         if not isinstance(value, str) or len(value) > _MAX_TEXT or "\0" in value or not is_unicode(value):
             return False
         return value in self.choices if self.kind == "choice" else bool(value.strip())
+
+    def for_page(self) -> dict[str, Any]:
+        """What participants may know."""
+        return {name: value for name, value in vars(self).items() if name != "screen_out"}
 
 
 @dataclass(frozen=True)
@@ -222,8 +226,8 @@ class Study:
     @property
     def consent_version(self) -> str:
         """The version that study.toml declares, or a checksum of the text."""
-        checksum = hashlib.sha256(self.texts["consent"].encode()).hexdigest()[:8]
-        return self.participants.consent_version or checksum
+        declared, text = self.participants.consent_version, self.texts["consent"].encode()
+        return declared or hashlib.sha256(text).hexdigest()[:8]
 
     @property
     def person_columns(self) -> list[str]:
@@ -394,10 +398,8 @@ def _check(study: Study) -> None:
         check(f"questions.{name}", list(row), fits, f"{asked.n_items} different objects of the study")
     together = "with catch and repeats together no more than number"
     check("questions.repeats", asked.repeats, asked.repeats + asked.catch <= asked.number, together)
-    most = asked.catch + min(
-        len(condition.questions) or n_questions(asked, len(condition.items) or len(names))
-        for condition in study.conditions
-    )
+    lists = [len(condition.questions) for condition in study.conditions if condition.questions]
+    most = asked.catch + min([n_questions(asked, n_items), *lists])
     objects = f"at most {most}: {n_items} objects, or a condition's list, make no more different questions"
     check("questions.number", asked.number, asked.number <= most, objects)
     most = n_catches(asked, n_items)
