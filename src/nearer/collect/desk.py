@@ -271,7 +271,6 @@ class Desk:
                 raise HTTPException(422, f"{key}: got {value[:20]!r}, expected 1 to {_MAX_ID} printable characters")
         now, total = time.time(), self.study.questions.number
         fresh = {"name": name, "started": now, "seen": now, "visits": 0, "answered": 0, "total": total}
-        fresh |= {"step": "consent", "condition": "", "consent_version": "", "parameters": "{}", "replies": "{}"}
         connection.execute(self._add_person, fresh)
         number = connection.execute(_VISIT, {"person": name}).scalar_one()
         person, held = self._found(connection, number)

@@ -56,11 +56,11 @@ participants = sa.Table(
     "participants", tables,
     sa.Column("id", _ID, primary_key=True, autoincrement=True),
     sa.Column("name", sa.Text, nullable=False, unique=True),
-    sa.Column("step", sa.Text, nullable=False),  # one of STEPS or ENDS of a study
-    sa.Column("condition", sa.Text, nullable=False),
-    sa.Column("consent_version", sa.Text, nullable=False),
-    sa.Column("parameters", sa.Text, nullable=False),  # JSON object
-    sa.Column("replies", sa.Text, nullable=False),  # JSON object: questions before and after
+    sa.Column("step", sa.Text, nullable=False, default="consent"),  # one of STEPS or ENDS of a study
+    sa.Column("condition", sa.Text, nullable=False, default=""),
+    sa.Column("consent_version", sa.Text, nullable=False, default=""),
+    sa.Column("parameters", sa.Text, nullable=False, default="{}"),  # JSON object
+    sa.Column("replies", sa.Text, nullable=False, default="{}"),  # JSON object: questions before and after
     sa.Column("started", sa.Double, nullable=False),
     sa.Column("consented", sa.Double),
     sa.Column("ended", sa.Double),

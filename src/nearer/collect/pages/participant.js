@@ -208,7 +208,7 @@
     await going;
     for (blanks(); !$("form").reportValidity(); blanks()) await new Promise((done) => { $("go").onclick = done; });
     const typed = (field) => {
-      const text = (value(field.id) || "").trim();
+      const text = value(field.id) || "";
       return text === "" ? null : field.kind === "number" ? Number(text) : text;
     };
     return Object.fromEntries(fields.map((field) => [field.id, typed(field)]));
