@@ -113,11 +113,11 @@ def test_the_examples_can_be_used(tmp_path):
     text = (folder / "study.toml").read_text()
     lines = [line.removeprefix("# ") for line in text.split("\n") if re.match(r"# (\[\[\w+\]\]|\w+ = )", line)]
     page = (Path(__file__).parents[2] / "docs" / "collecting.md").read_text(encoding="utf-8")
-    for tables in ("\n".join(lines), *re.findall(r"```toml\n(\[\[.*?)```", page, re.S)):
+    for tables in ("\n".join(lines), *re.findall(r"```toml.*?\n(\[\[.*?)```", page, re.S)):
         (folder / "study.toml").write_text(f"{text}\n{tables}")
         read = read_study(folder)
         assert read.before or read.conditions[0].name
-    settings = re.search(r"```toml\n(\[participants.*?)```", page, re.S)[1]
+    settings = re.search(r"```toml.*?\n(\[participants.*?)```", page, re.S)[1]
     (folder / "study.toml").write_text(f"[questions]\nnumber = 5\nrepeats = 0\ncatch = 0\n{settings}")
     assert read_study(folder).participants.wanted == 60
 
