@@ -58,9 +58,8 @@ _LAST = sa.select(sa.func.max(questions.c.id))
 _REPEAT = sa.select(questions.c.shown, questions.c.chosen_by).order_by(questions.c.id).limit(1)
 _REPEAT = _REPEAT.where(questions.c.chosen_by == "random", questions.c.participant != _PERSON)
 _REPEAT = _REPEAT.where(questions.c.kind == sa.bindparam("kind"), questions.c.id >= sa.bindparam("from_here"))
-_SAME = sa.select(participants.c.id).where(participants.c.id == questions.c.participant)
-_SAME = _SAME.where(participants.c.condition == sa.bindparam("condition"))
-_REPEAT_SAME = _REPEAT.where(_SAME.exists())  # in a study with conditions
+_SAME = participants.c.id == questions.c.participant, participants.c.condition == sa.bindparam("condition")
+_REPEAT_SAME = _REPEAT.where(sa.exists(participants.c.id).where(*_SAME))  # in a study with conditions
 _RECENT = sa.select(questions.c.participant, questions.c.position, questions.c.chosen_by, participants.c.total)
 _RECENT = _RECENT.select_from(questions.join(participants)).order_by(questions.c.id.desc()).limit(1000)
 _QUEUE = ready.alias()
@@ -322,18 +321,17 @@ class Desk:
             least = [name for name, part in places.items() if part == min(places.values())]
             about = {"consented": time.time(), "consent_version": self.study.consent_version}
             self._set(connection, person, step="before", condition=secrets.choice(least), **about)
-        else:
+        elif person["step"] == "full":
             self._set(connection, person, step="consent")
 
     def _set(self, connection: sa.Connection, person: dict[str, Any], **changes: Any) -> None:
         """Change what is stored about a participant; a step that has nothing to do is left at once."""
-        step = changes.get("step")
-        if step == "before" and not self.study.before:
-            step = "questions"
-        if step == "after" and not self.study.after:
-            step = "finished"
-        changes |= {"seen": time.time(), **({"step": step} if step else {})}
-        changes |= {"ended": changes.get("ended", time.time()) if step in ENDS else None} if step else {}
+        following = {"before": "questions", "after": "finished"}.get(changes.get("step", ""))
+        if following and not getattr(self.study, changes["step"]):
+            changes["step"] = following
+        if "step" in changes:
+            changes.setdefault("ended", time.time() if changes["step"] in ENDS else None)
+        changes["seen"] = time.time()
         connection.execute(_STEP.values(changes), {"person": person["id"]})
         person |= changes
 

@@ -34,7 +34,6 @@ _SCHEMA = "2"
 _LOCK = 0x6E656172  # advisory lock of PostgreSQL while tables are created
 _PRESENT = 60.0  # seconds since the last answer
 AWAY = 1800.0  # seconds without an answer, after which a participant has left
-_TIMES = {"opened": "started", "consented": "consented", "ended": "ended"}
 _MOST = 128  # tasks in a transaction of SQLite
 _THREADS = 8  # connections to PostgreSQL
 _WAITING = 4_000  # tasks that may wait
@@ -435,8 +434,8 @@ def person_table(store: Store, study: Study, how: str, action: str = "export par
         people = participant_table(connection)
     rows = []
     for person in people:
-        times = {f"{name}_at": _utc(person[key]) for name, key in _TIMES.items()}
-        ended, consented = person["ended"], person["consented"]
+        opened, consented, ended = (person[name] for name in ("started", "consented", "ended"))
+        times = {"opened_at": _utc(opened), "consented_at": _utc(consented), "ended_at": _utc(ended)}
         spent = round((ended - consented) / 60, 2) if ended and consented else None
         cells = {**person, **times, "status": person["step"], "minutes": spent, **own[person["participant"]]}
         rows.append({name: "" if cells.get(name) is None else cells[name] for name in study.person_columns})

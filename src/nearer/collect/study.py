@@ -232,8 +232,7 @@ class Study:
     @property
     def person_columns(self) -> list[str]:
         """Columns of the table of participants."""
-        fields = (field.id for field in (*self.before, *self.after))
-        return [*PERSON_COLUMNS, *self.participants.parameters, *fields]
+        return [*PERSON_COLUMNS, *self.participants.parameters, *(field.id for field in self.before + self.after)]
 
 
 def read_items(path: str | Path) -> list[Item]:
