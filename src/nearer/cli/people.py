@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import click
-import numpy as np
 
 from nearer import registry
 from nearer.cli import inputs, options
 from nearer.cli.output import TABLES, OutputFile, Say, command
-from nearer.data.messages import counted, listed
 
 
 @command("nearer people answers.csv", "nearer people answers.csv --rules rules.toml -o kept.csv")
@@ -53,6 +51,9 @@ def people_command(
         raise click.UsageError("--groups: got no --differ, which compares them")
     known = _groups(*groups) if groups else None
     estimator = options.make_estimator(given, n_components)
+    import numpy as np
+
+    from nearer.data.messages import counted
     from nearer.io import write_comparisons
     from nearer.io.text import csv_text
     from nearer.people import ExclusionRules, differ, exclude, participants
@@ -90,6 +91,7 @@ def people_command(
 
 def _groups(file: str, column: str) -> dict[str, str]:
     """The group of each participant, by two columns of a table; an empty cell is no group."""
+    from nearer.data.messages import listed
     from nearer.io.objects import read_cells
 
     cells = read_cells(file)
