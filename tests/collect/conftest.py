@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,11 @@ def postgres():
     cluster = PrivatePostgres(("fsync=off",))  # nobody cuts the power of a test
     yield cluster
     cluster.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request):
+    """None for the file of the study, or the address of a database of PostgreSQL."""
+    if request.param == "sqlite":
+        return None
+    return request.getfixturevalue("postgres").fresh(f"study{time.monotonic_ns()}")

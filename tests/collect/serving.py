@@ -19,8 +19,11 @@ from nearer.collect.study import new_study, read_study
 WORDS = ["cat", "dog", "lorry", "bus", "rose", "tulip", "piano", "violin"]
 
 
-def make_study(folder, words=WORDS, kind="triplets", **changes):
-    """A study of words without limits of rate; ``changes`` are values of study.toml, e.g. number=10 or link="..."."""
+def make_study(folder, words=WORDS, kind="triplets", tables="", **changes):
+    """A study of words without limits of rate.
+
+    ``changes`` are values of study.toml, e.g. number=10 or link="..."; ``tables`` is TOML to append.
+    """
     folder = Path(folder)
     source = folder.with_suffix(".txt")
     source.write_text("\n".join(words))
@@ -28,6 +31,8 @@ def make_study(folder, words=WORDS, kind="triplets", **changes):
     unlimited = {"requests_per_second": 10_000, "new_participants_per_minute": 10_000}
     change(folder, **unlimited, **({"repeats": 0, "catch": 0} if "number" in changes else {}))
     change(folder, **changes)
+    with (folder / "study.toml").open("a") as file:
+        file.write(f"\n{tables}\n")
     return read_study(folder)
 
 

@@ -25,14 +25,6 @@ from nearer.collect.study import read_study
 from nearer.data.messages import FileFormatError
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request):
-    """None for the file of the study, or the address of a database of PostgreSQL."""
-    if request.param == "sqlite":
-        return None
-    return request.getfixturevalue("postgres").fresh(f"attacked{time.monotonic_ns()}")
-
-
 @pytest.fixture(autouse=True)
 def _fresh_log(monkeypatch):
     """What earlier tests logged does not count."""

@@ -47,7 +47,7 @@ def test_the_map_of_answers_without_noise(serve, kind):
     assert people["guesser"]["agreement"] < people["a"]["agreement"]
     assert people["guesser"]["guesses"] > people["a"]["guesses"]
     # The same figures as of the exported file, and in a report.
-    export = Export(served.store, served.study.questions)
+    export = Export(served.store, served.study)
     rows = zip(*export.rows())
     table = {name: list(cells) for name, cells in zip(export.columns, rows) if name != "answered_at"}
     again = participants(read_comparisons(table).comparisons).table()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import tarfile
+import threading
 import time
 import wave
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import psutil
@@ -42,7 +45,8 @@ def test_triplets_by_arrow_keys_to_the_completion_link(serve, person):
     served = serve(number=5, break_every=3, link=LINK, code="CODE-7")
     person.open(f"{served.url}?PROLIFIC_PID=abc")
     assert "voluntary" in person.text()
-    assert stored(served.store, participants) == []  # not before consent
+    (row,) = stored(served.store, participants)
+    assert (row.step, row.consented) == ("consent", None)  # nothing else before the consent
     shown = person.agree(practice=True)
     for number in range(5):
         assert person.text("#count") == f"{number} of 5"
@@ -83,6 +87,113 @@ def test_by_touch_on_a_phone(serve, person, kind, taps, size):
         shown = person.ready(shown)
     assert shown is None
     assert choices(served.store) == [str(options) for options in taps]
+
+
+SURVEY = """
+[[before]]
+id = "expertise"
+text = "How often do you cook?"
+kind = "choice"
+choices = ["never", "sometimes", "daily, for a large family that likes its food cooked in every way there is"]
+screen_out = ["never"]
+[[before]]
+id = "age"
+text = "How old are you?"
+kind = "number"
+least = 18
+[[after]]
+id = "remarks"
+text = "Anything else?"
+required = false
+"""
+
+
+class Ends(BaseHTTPRequestHandler):
+    """The site that sends people, and to which they return."""
+
+    def do_GET(self):
+        self.send_response(302 if "/complete" in self.path else 200)
+        self.send_header("Location", self.path.replace("/complete", "/back"))
+        self.end_headers()
+        self.wfile.write(b"<p>back")
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def site():
+    """Address of a recruiting site on this machine."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Ends)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("width", [320, 1400])
+def test_from_a_recruiting_site_and_back(serve, person, site, database, tmp_path, width):
+    """No consent, a screening answer, the whole study, and too late: each ends at its own address."""
+    ends = {f"{end}_link": f"{site}/complete?cc={end}" for end in ("declined", "screened_out", "full")}
+    changes = {"number": 3, "wanted": 1, "practice": False, "link": f"{site}/complete?cc=done&s={{SESSION_ID}}"}
+    served = serve(make_study(tmp_path / "study", tables=SURVEY, **changes, **ends), database)
+    person.size(width, 700, mobile=width < 500)
+
+    def arrive(name, fresh=True):
+        person.open(f"{served.url}?PROLIFIC_PID={name}&STUDY_ID=st&SESSION_ID=se", fresh)
+        assert person.js("return document.documentElement.scrollWidth") <= width
+
+    def leaves(code):
+        person.wait("!document.getElementById('link').hidden")
+        person.click("#link")
+        person.wait("location.pathname === '/back'")
+        assert person.js("return location.search") == f"?cc={code}"
+
+    def survey(choice):
+        person.click("#form .choice", choice)
+        person.driver.find_element("css selector", "#field-age").send_keys("17")
+        person.click("#go")
+        assert not person.js("return document.getElementById('form').reportValidity()")
+        person.driver.refresh()  # what was filled in is still there
+        person.wait("document.querySelector('#form :checked') !== null")
+        assert person.js("return document.documentElement.scrollWidth") <= width
+        person.driver.find_element("css selector", "#field-age").send_keys("0\n")
+        person.wait("document.getElementById('form').hidden")
+
+    arrive("no")
+    person.click("#decline")
+    leaves("declined")
+    arrive("no", fresh=False)
+    leaves("declined")  # also when they come back
+    arrive("never")
+    person.click("#go")
+    person.wait("!document.getElementById('form').hidden")
+    survey(0)
+    leaves("screened_out")
+    arrive("yes")
+    person.click("#go")
+    person.wait("!document.getElementById('form').hidden")
+    survey(2)
+    person.wait("document.getElementById('text').innerText.includes('arrow keys')")
+    person.click("#go")
+    shown = person.ready()
+    for _ in range(2):
+        shown = person.answer(shown, person.choose)
+    person.choose()
+    person.wait("!document.getElementById('form').hidden")
+    person.driver.refresh()
+    person.wait("!document.getElementById('form').hidden")
+    person.click("#go")
+    leaves("done&s=se")
+    arrive("late")
+    leaves("full")
+    person.open(f"{served.url}?PROLIFIC_PID=%7B%7B%25PROLIFIC_PID%25%7D%7D")
+    person.wait("document.body.innerText.includes('lacks a participant')")
+    rows = {row.name: row for row in stored(served.store, participants)}
+    found = {name: row.step for name, row in rows.items()}
+    assert found == {"no": "declined", "never": "screened_out", "yes": "finished", "late": "full"}
+    assert [json.loads(rows["yes"].replies)[name] for name in ("age", "remarks")] == [170, None]
+    assert json.loads(rows["yes"].parameters) == {"SESSION_ID": "se", "STUDY_ID": "st"}
 
 
 def test_k_of_n_by_mouse_and_keys(serve, person):

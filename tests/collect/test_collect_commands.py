@@ -48,7 +48,7 @@ def test_answers_are_exported_as_fit_reads_them(serve, tmp_path, monkeypatch, ki
     assert done.exit_code == 0, done.output
     with open("answers.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == Export(served.store, served.study.questions).columns
+    assert list(rows[0]) == Export(served.store, served.study).columns
     assert {row["participant"] for row in rows} == {"'=p1", "p, 2", "p3"}
     assert {int(row["order"]) for row in rows} <= set(range(1, 21))
     found = read_comparisons("answers.csv")
@@ -79,7 +79,7 @@ def test_what_no_map_can_use_is_counted(served):
     with served.store.writing() as connection:
         connection.execute(sa.update(questions).values(kind="odd-one-out").where(questions.c.position == 2))
         connection.execute(sa.update(answers).values(choice=None).where(answers.c.question == 1))
-    export = Export(served.store, served.study.questions)
+    export = Export(served.store, served.study)
     assert list(export.rows()) == []
     assert export.left_out == {"cannot tell": 1, "a question of another kind (odd-one-out)": 1}
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from pathlib import Path
 
 import pytest
 from serving import WORDS, change, make_study
@@ -23,7 +25,7 @@ def test_what_new_writes_are_the_defaults_of_the_library(tmp_path):
     made = new_study(tmp_path / "s", words=words)
     assert (made.title, made.items[0].name) == ("s", "word 0")
     text = (tmp_path / "s" / "study.toml").read_text()
-    for section in (made.questions, made.participants, made.completion, made.server):
+    for section in (made.questions, made.participants, made.completion, made.payments, made.server):
         assert section == type(section)()
         assert all(f"\n{field.name} = " in text for field in dataclasses.fields(section))
 
@@ -54,6 +56,10 @@ def test_few_objects_make_few_questions(tmp_path, kind):
         ({"catch_questions": [["cat", "dog", "bus"]]}, "questions.catch: got 4, expected at most 1"),
         ({"practice_question": ["cat", "cat", "bus"]}, "expected 3 different objects"),
         ({"link": "javascript:alert(1)"}, "completion.link: got 'javascript:alert(1)', expected an address"),
+        ({"full_link": "example.org"}, "completion.full_link: got 'example.org', expected an address"),
+        ({"parameters": ["age", "participant"]}, "got ['participant'], expected different names"),
+        ({"minutes": -1}, "participants.minutes: got -1, expected a number from 0"),
+        ({"reject_catch_passed": 80}, "payments.reject_catch_passed: got 80, expected a number from 0 to 1"),
         ({"id": ["PID", ""]}, "participants.id: got ('PID', ''), expected names that are not empty"),
         ({"origins": "lab"}, "server.origins: got 'lab', expected a list"),
         ({"page": "own"}, "server.page: got 'own', expected a folder of the study that holds index.html"),
@@ -67,6 +73,53 @@ def test_wrong_values_are_refused_by_file_and_key(study, changes, message):
         read_study(study)
     assert str(study) in str(error.value)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        ("before = 3", "texts.before: unknown"),
+        ("[before]\nid = 'x'", "before: got {'id': 'x'}, expected a list"),
+        ("[[before]]\nid = 'age'", "age: text: got '', expected a question"),
+        ("[[before]]\nid = 'a b'\ntext = '?'", "id: got 'a b', expected letters, digits and underscores"),
+        ("[[before]]\nid = 'status'\ntext = '?'", "got ['status'], expected different names"),
+        ("[[before]]\nid = 'x'\ntext = '?'\n[[after]]\nid = 'x'\ntext = '?'", "got ['x'], expected different names"),
+        ("[[after]]\nid = 'x'\ntext = '?'\nkind = 'date'", "x: kind: got 'date', expected one of 'text'"),
+        ("[[after]]\nid = 'x'\ntext = '?'\nkind = 'choice'\nchoices = ['a']", "x: choices: got ('a',), expected two"),
+        ("[[after]]\nid = 'x'\ntext = '?'\nchoices = ['a', 'b']", "x: choices: got ('a', 'b'), expected two"),
+        ("[[after]]\nid = 'x'\ntext = '?'\nscreen_out = ['a']", "x: screen_out: got ('a',), expected some of"),
+        ("[[after]]\nid = 'x'\ntext = '?'\nleast = 2\nmost = 1", "x: least and most: got (2, 1), expected least <="),
+        ("[[after]]\nid = 'x'\ntitle = '?'", "after 1: title: unknown"),
+        ("[[conditions]]\nitems = ['cat', 'dog']", "items: got ('cat', 'dog'), expected three or more"),
+        ("[[conditions]]\nname = 'a'\n[[conditions]]\nname = 'a'", "name: got ['a', 'a'], expected different names"),
+        ("[[conditions]]\nname = 'a'\n[[conditions]]\nwanted = 1", "name: got ['a', ''], expected names that are not"),
+        ("[[conditions]]\nname = 'a'\nwanted = 1\n[[conditions]]\nname = 'b'", "wanted: got [1, 0], expected a number"),
+        ("[[conditions]]\nname = 'a'\nitems = ['cat', 'dog', 'bus']", "number: got 100, expected at most"),
+        ("[[conditions]]\nname = 'a'\nquestions = [['cat', 'dog', 'x']]", "conditions a: got ['cat', 'dog', 'x']"),
+        ("[[conditions]]\nname = 'a'\nquestions = [['cat', 'dog', 'bus']]", "number: got 100, expected at most 5"),
+    ],
+)
+def test_wrong_tables_are_refused(study, tables, message):
+    with (study / "study.toml").open("a") as file:
+        file.write(f"\n{tables}\n")
+    with pytest.raises(FileFormatError) as error:
+        read_study(study)
+    assert message in str(error.value)
+
+
+def test_the_examples_can_be_used(tmp_path):
+    """Those in the comments of study.toml, and those of the documentation."""
+    folder = make_study(tmp_path / "study", ["apple", "pear", "plum", "cherry", "carrot", "leek"], number=5).folder
+    text = (folder / "study.toml").read_text()
+    lines = [line.removeprefix("# ") for line in text.split("\n") if re.match(r"# (\[\[\w+\]\]|\w+ = )", line)]
+    page = (Path(__file__).parents[2] / "docs" / "collecting.md").read_text(encoding="utf-8")
+    for tables in ("\n".join(lines), *re.findall(r"```toml.*?\n(\[\[.*?)```", page, re.S)):
+        (folder / "study.toml").write_text(f"{text}\n{tables}")
+        read = read_study(folder)
+        assert read.before or read.conditions[0].name
+    settings = re.search(r"```toml.*?\n(\[participants.*?)```", page, re.S)[1]
+    (folder / "study.toml").write_text(f"[questions]\nnumber = 5\nrepeats = 0\ncatch = 0\n{settings}")
+    assert read_study(folder).participants.wanted == 60
 
 
 def test_unknown_keys_are_refused(study):

@@ -168,27 +168,58 @@ def rehearse(say: Say, study: str, map_path: str | None, out: str | None, **give
 @_command("nearer collect status fruit", "nearer collect status fruit --json")
 def status(say: Say, study: str, database: str | None) -> None:
     """Show how many took part in a STUDY, and how far they are."""
-    _, store = _opened(study, database)
+    read, store = _opened(study, database)
+    store.end_late(read.participants.minutes)
     say.result(*_status(store))
 
 
 @_command("nearer collect export fruit -o answers.csv", "nearer fit answers.csv -o map")
 @click.option("-o", "--out", required=True, type=OutputFile(*TABLES), help="CSV file to write.")
+@click.option("--participants", "people", type=OutputFile(*TABLES), help="CSV file to write: a row per participant.")
 @FORCE
-def export(say: Say, study: str, database: str | None, out: str) -> None:
+def export(say: Say, study: str, database: str | None, out: str, people: str | None) -> None:
     """Write the answers of a STUDY as a CSV file that `nearer fit` reads. Works while it is served.
 
     Attention checks are written too, with the columns catch and correct; "cannot tell" is left out and counted.
     """
     read, store = _opened(study, database)
-    from nearer.collect.store import Export
+    from nearer.collect.store import Export, people_csv
 
-    found = Export(store, read.questions)
+    found = Export(store, read)
     say.write(out, "".join(found.lines("command")))
+    if people is not None:
+        say.write(people, people_csv(store, read, "command"))
     for reason, count in found.left_out.items():
         say.note(f"{count:,} left out: {reason}")
     values = {"output": out, "n_answers": found.n_rows, "left_out": found.left_out}
     say.done(values, f"{found.n_rows:,} answers")
+
+
+@_command("nearer collect payments fruit -o payments.csv")
+@click.option("-o", "--out", required=True, type=OutputFile(*TABLES), help="CSV file to write.")
+@FORCE
+def payments(say: Say, study: str, database: str | None, out: str) -> None:
+    """Write whom to approve, to reject and to give a bonus, by the rules under [payments] in study.toml."""
+    read, store = _opened(study, database)
+    from collections import Counter
+
+    from nearer.collect.store import payments as judged
+    from nearer.collect.store import rows_text
+
+    rows = judged(store, read, "command")
+    say.write(out, rows_text(rows, list(rows[0]) if rows else ["participant", "action", "bonus", "reason"]))
+    actions, total = Counter(row["action"] for row in rows), sum(row["bonus"] for row in rows)
+    counts = ", ".join(f"{action} {count}" for action, count in actions.items()) or "nobody"
+    say.done({"output": out, "actions": actions, "bonuses": total}, f"{counts}; bonuses {total:g}")
+
+
+@_command("nearer collect delete fruit --participant 5f3a")
+@click.option("--participant", required=True, help="Id of the participant.")
+def delete(say: Say, study: str, database: str | None, participant: str) -> None:
+    """Delete a participant of a STUDY and all their answers, for good. Works while it is served."""
+    _, store = _opened(study, database)
+    count = store.delete(participant, "command")
+    say.done({"participant": participant, "n_answers": count}, f"deleted {participant}: {count:,} answers")
 
 
 @_command("nearer collect backup fruit -o fruit-monday.db")
@@ -255,8 +286,21 @@ def _status(store: Any) -> tuple[dict[str, Any], str]:
     with store.reading() as connection:
         found = study_status(connection)
         people, audit = participant_table(connection), audit_lines(connection)
-    line = (
+        found["unfilled"] = store.finding(connection, "unfilled")
+    passed, checks = (sum(person[name] for person in people) for name in ("catch_right", "catch_asked"))
+    lines = [
         f"{found['participants']:,} participants ({found['finished']:,} finished, {found['present']:,} there now); "
         f"{found['answers']:,} answers ({found['answers_last_minute']:,} in the last minute)"
-    )
-    return {**found, "people": people, "audit": audit}, line + ("; PAUSED" if found["paused"] else "")
+        + ("; PAUSED" if found["paused"] else ""),
+        ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in found["funnel"].items()),
+        f"attention checks: {passed:,} of {checks:,} passed",
+    ]
+    if found["median_minutes"] is not None:
+        lines.append(f"minutes from consent to the end: {found['median_minutes']:.1f} (median)")
+    if found["left_after"]:
+        lines.append("left after: " + ", ".join(f"{at} answers ({count})" for at, count in found["left_after"]))
+    if found["unfilled"]:
+        lines.append(
+            "warning: people arrive with {name}={value}: the link was not filled in".format(**found["unfilled"])
+        )
+    return {**found, "people": people, "audit": audit}, "\n".join(lines)

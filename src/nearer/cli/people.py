@@ -20,12 +20,19 @@ from nearer.cli.output import TABLES, OutputFile, Say, command
 @click.option("--table", type=OutputFile(*TABLES), help="Write the table of all people as CSV.")
 @click.option("--cv", type=click.IntRange(2), default=10, help="Folds; each map is made without the people of one.")
 @click.option("--differ", "differ_too", is_flag=True, help="Also test whether people see the objects differently.")
+@click.option(
+    "--groups",
+    nargs=2,
+    type=str,
+    metavar="FILE COLUMN",
+    help="With --differ: test groups of people, by a column of a table that also has a column of participants.",
+)
 @options.FORCE
 @options.FITTING
 @inputs.READING
 def people_command(
     say: Say, file: str, n_components: int, rules: str | None, preregistered: bool, out: str | None,
-    table: str | None, cv: int, differ_too: bool, **given: Any,
+    table: str | None, cv: int, differ_too: bool, groups: tuple[str, str] | None, **given: Any,
 ) -> None:  # fmt: skip
     """Show how each person answered in FILE: speed, side, repeats, attention checks, agreement with the others.
 
@@ -41,7 +48,13 @@ def people_command(
     """
     if rules is None:
         options.refuse_given(["out", "preregistered"], "got no --rules, without which nobody is excluded")
+    if groups and not differ_too:
+        raise click.UsageError("--groups: got no --differ, which compares them")
+    known = _groups(*groups) if groups else None
     estimator = options.make_estimator(given, n_components)
+    import numpy as np
+
+    from nearer.data.messages import counted
     from nearer.io import write_comparisons
     from nearer.io.text import csv_text
     from nearer.people import ExclusionRules, differ, exclude, participants
@@ -64,10 +77,30 @@ def people_command(
             write_comparisons(out, kept, force=say.force)
             say.note(f"wrote {out}: {kept!r}")
     if differ_too:
-        tested = differ(estimator, result.comparisons, random_state=given["random_state"])
+        compared = result.comparisons
+        if known is not None and (person := compared.answers.participant) is not None:
+            grouped = np.isin(person.names.astype(str), list(known))
+            compared = compared.of_answers(grouped[person.codes])
+            if not grouped.all():
+                say.note(f"{counted(int((~grouped).sum()), 'participant')} without a group left out of the test")
+        tested = differ(estimator, compared, known, random_state=given["random_state"])
         values["difference"] = vars(tested)
         texts.append(str(tested))
     if table is not None:
         columns = found.table() | {"participant": found.participant.astype(str).tolist()}
         say.write(table, csv_text(columns))
     say.result(values, "\n\n".join(texts))
+
+
+def _groups(file: str, column: str) -> dict[str, str]:
+    """The group of each participant, by two columns of a table; an empty cell is no group."""
+    from nearer.data.messages import listed
+    from nearer.io.objects import read_cells
+
+    cells = read_cells(file)
+    names = cells.rows[0]
+    for name in ("participant", column):
+        if names.count(name) != 1:
+            raise click.UsageError(f"--groups: got the columns {listed(names, 40)} of {file}, expected {name!r} once")
+    who, group = names.index("participant"), names.index(column)
+    return {row[who].strip(): row[group].strip() for row in cells.rows[1:] if row[group].strip()}

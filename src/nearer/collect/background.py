@@ -106,11 +106,13 @@ def the_only_one(store: Store) -> Iterator[sa.Connection | None]:
 
 def read_answers(study: Study, store: Store) -> Comparisons | None:
     """All answers; None if there are only answers to attention checks."""
-    export = Export(store, study.questions)
+    export = Export(store, study)
     rows = list(export.rows())
     if all(row[export.columns.index("catch")] == "true" for row in rows):
         return None
-    table = {name: list(cells) for name, cells in zip(export.columns, zip(*rows)) if name != "answered_at"}
+    table = {
+        name: list(cells) for name, cells in zip(export.columns, zip(*rows)) if name not in ("answered_at", "condition")
+    }
     with store.reading() as connection:
         labels = list(connection.scalars(sa.select(items.c.name).order_by(items.c.id)))
     return read_comparisons(table, labels=labels).comparisons

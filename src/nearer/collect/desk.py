@@ -8,6 +8,7 @@ import hmac
 import itertools
 import json
 import random
+import re
 import threading
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,13 +19,15 @@ from urllib.parse import quote
 import sqlalchemy as sa
 from starlette.exceptions import HTTPException
 
-from nearer.collect.store import Store, answers, insert, meta, participants, questions, ready
-from nearer.collect.study import Item, QuestionSettings, Study, parted
+from nearer.collect.store import AWAY, Store, answers, insert, meta, participants, questions, ready
+from nearer.collect.study import ENDS, STEPS, Item, QuestionSettings, Study, parted
 from nearer.data import is_number
 
 AHEAD = 2  # open questions of a participant: the one on the screen and a preloaded one
 _PLANNED, _RANDOM = 3, 9  # attempts at a question that the participant was not asked yet
 _MAX_ID = 200
+# What sites leave in a link when they do not fill it in, and Mechanical Turk in a preview.
+_UNFILLED = re.compile(r"\{\{.*\}\}|\$\{.*\}|%[A-Z_]+%|ASSIGNMENT_ID_NOT_AVAILABLE")
 
 _PERSON: Any = sa.bindparam("person")
 _PAUSED = sa.select(meta.c.key).where(meta.c.key == "paused", meta.c.value == "1").exists()
@@ -41,10 +44,21 @@ _OPEN = sa.select(questions).where(_THEIRS, _ANSWER.is_(None)).order_by(question
 _SEEN = sa.select(questions.c.key).where(_THEIRS)
 _SHORTEN = sa.update(participants).where(participants.c.id == _PERSON).values(total=sa.bindparam("only"))
 _OWN = sa.select(questions.c.id).where(_THEIRS, sa.cast(questions.c.id, sa.Text) == sa.bindparam("question"))
+_STEP = sa.update(participants).where(participants.c.id == _PERSON)
+_FAILED = sa.select(questions.c.expected, answers.c.choice).select_from(questions.join(answers))
+_FAILED = _FAILED.where(_THEIRS, questions.c.expected.is_not(None))
+_PLACES = sa.select(meta.c.key).where(meta.c.key == "schema").with_for_update()  # newcomers wait for each other
+_FILLED = sa.select(
+    participants.c.condition,
+    sa.func.count().filter(participants.c.step == "finished"),
+    sa.func.count().filter(participants.c.step.in_(STEPS[1:-1]), participants.c.seen > sa.bindparam("since")),
+).group_by(participants.c.condition)
 _LAST = sa.select(sa.func.max(questions.c.id))
 _REPEAT = sa.select(questions.c.shown, questions.c.chosen_by).order_by(questions.c.id).limit(1)
 _REPEAT = _REPEAT.where(questions.c.chosen_by == "random", questions.c.participant != _PERSON)
 _REPEAT = _REPEAT.where(questions.c.kind == sa.bindparam("kind"), questions.c.id >= sa.bindparam("from_here"))
+_SAME = participants.c.id == questions.c.participant, participants.c.condition == sa.bindparam("condition")
+_REPEAT_SAME = _REPEAT.where(sa.exists(participants.c.id).where(*_SAME))  # in a study with conditions
 _RECENT = sa.select(questions.c.participant, questions.c.position, questions.c.chosen_by, participants.c.total)
 _RECENT = _RECENT.select_from(questions.join(participants)).order_by(questions.c.id.desc()).limit(1000)
 _QUEUE = ready.alias()
@@ -98,6 +112,7 @@ class Dealer:
     asked: QuestionSettings
     numbers: Sequence[int]
     catches: Sequence[tuple[int, ...]] = ()  # attention checks: head, right, wrong, or the odd one last
+    listed: Sequence[tuple[int, ...]] = ()  # the only questions; without it all that there are
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -105,13 +120,17 @@ class Dealer:
         self._heads, self._options = Deck(self.numbers, self.rng), Deck(self.numbers, self.rng)
 
     def random(self) -> Asked:
-        """A random question; all objects occur equally often."""
+        """A random question; all objects occur equally often, unless the questions are listed."""
+        if self.listed:
+            return self.shown(self.rng.choice(self.listed), "listed")
         items = [] if self.asked.kind == "odd-one-out" else [self._heads.deal()]
         return self.shown(self._with_options(items), "random")
 
     def other_than(self, keys: Collection[str]) -> Asked | None:
         """A random question whose key is not in `keys`, by enumeration; None if none is left."""
-        left = []
+        left = [items for items in self.listed if question_key(self.asked.kind, items) not in keys]
+        if self.listed:
+            return self.shown(self.rng.choice(left), "listed") if left else None
         for head in [()] if self.asked.kind == "odd-one-out" else itertools.combinations(self.numbers, 1):
             others = [number for number in self.numbers if number not in head]
             every = ((*head, *options) for options in itertools.combinations(others, self.asked.n_shown))
@@ -214,24 +233,107 @@ class Desk:
         self.numbers = store.number_items([item.name for item in study.items])
         self.names = {number: name for name, number in self.numbers.items()}
         self.by_number = {self.numbers[item.name]: item for item in study.items}
-        catches = [tuple(self.numbers[name] for name in row) for row in study.questions.catch_questions]
-        self.dealer = Dealer(study.questions, list(self.by_number), catches, seed)
+        self._lots = random.SystemRandom() if seed is None else random.Random(seed)
+        catches = self._numbered(study.questions.catch_questions)
+        self.conditions = {condition.name: condition for condition in study.conditions}
+        self.dealers: dict[str, Dealer] = {}
+        for name, condition in self.conditions.items():
+            numbers = [self.numbers[item] for item in condition.items] or list(self.by_number)
+            self.dealers[name] = Dealer(study.questions, numbers, catches, self._numbered(condition.questions), seed)
+        wanted = study.participants.wanted or any(condition.wanted for condition in study.conditions)
+        self._limited = bool(wanted) or len(study.conditions) > 1
         # What is stored already stays as it is.
         self._add_person, self._add_question, self._add_answer = (
             insert(store.engine, table).on_conflict_do_nothing().returning(next(iter(table.primary_key)))
             for table in (participants, questions, answers)
         )
 
-    def start(self, connection: sa.Connection, name: str) -> dict[str, Any]:
-        """Start or resume a participant: the values of `next`, and the token `participant`."""
+    def _numbered(self, rows: Iterable[Sequence[str]]) -> list[tuple[int, ...]]:
+        return [tuple(self.numbers[name] for name in row) for row in rows]
+
+    def start(
+        self, connection: sa.Connection, name: str, parameters: Mapping[str, Any] | None = None, agreed: bool = True
+    ) -> dict[str, Any]:
+        """Open the study to a participant, or resume: the values of `next`, and the token `participant`.
+
+        `parameters` are those of the address; `agreed`: the page has asked for consent, otherwise it is the first step.
+        """
         name = name.strip()
-        if not 0 < len(name) <= _MAX_ID or not name.isprintable():
-            raise HTTPException(422, f"participant: got {name[:20]!r}, expected 1 to {_MAX_ID} printable characters")
+        given = {key: str((parameters or {}).get(key, "")).strip() for key in self.study.participants.parameters}
+        own = {key: value for key, value in given.items() if value}
+        for key, value in {"participant": name, **own}.items():
+            if _UNFILLED.fullmatch(value):
+                found = {"name": key, "value": value[:_MAX_ID], "at": time.time()}
+                self.store.put(connection, "found unfilled", json.dumps(found))
+                raise HTTPException(422, f"{key}: got {value[:50]!r}, expected a value: the link was not filled in")
+            if not 0 < len(value) <= _MAX_ID or not value.isprintable():
+                raise HTTPException(422, f"{key}: got {value[:20]!r}, expected 1 to {_MAX_ID} printable characters")
         now, total = time.time(), self.study.questions.number
         fresh = {"name": name, "started": now, "seen": now, "visits": 0, "answered": 0, "total": total}
         connection.execute(self._add_person, fresh)
         number = connection.execute(_VISIT, {"person": name}).scalar_one()
-        return {"participant": self.signer.sign(number), **self.next(connection, number)}
+        person, held = self._found(connection, number)
+        merged = json.dumps(json.loads(person["parameters"]) | own, sort_keys=True)
+        if merged != person["parameters"]:
+            self._set(connection, person, parameters=merged)
+        if person["step"] in ("consent", "full"):
+            self._admit(connection, person, agreed)
+        return {"participant": self.signer.sign(number), **self._progress(connection, person, held)}
+
+    def step(self, connection: sa.Connection, number: int, name: object, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Finish the step `name`, the consent or a page of questions about the participant; the values of `next`."""
+        person, held = self._found(connection, number)
+        if name != person["step"] or name not in ("consent", "before", "after"):
+            return self._progress(connection, person, held)  # sent again, or by another tab
+        if name == "consent":
+            if not isinstance(values.get("agree"), bool):
+                raise HTTPException(422, "agree: expected true or false")
+            if values["agree"]:
+                self._admit(connection, person, agreed=True)
+            else:
+                self._set(connection, person, step="declined")
+            return self._progress(connection, person, held)
+        fields = self.study.before if name == "before" else self.study.after
+        replies = {field.id: values.get(field.id) for field in fields}
+        for field in fields:
+            if not field.takes(replies[field.id]):
+                raise HTTPException(422, f"{field.id}: expected {field.kind}, as study.toml declares it")
+        out = any(replies[field.id] in field.screen_out for field in fields)
+        step = "screened_out" if out else STEPS[STEPS.index(name) + 1]
+        self._set(connection, person, replies=json.dumps(json.loads(person["replies"]) | replies), step=step)
+        return self._progress(connection, person, held)
+
+    def _admit(self, connection: sa.Connection, person: dict[str, Any], agreed: bool) -> None:
+        """Give a newcomer who agreed the least filled condition, or the page for latecomers if all are full."""
+        filled: dict[str, list[int]] = {}
+        if self._limited:
+            connection.execute(_PLACES)
+            filled = {name: counts for name, *counts in connection.execute(_FILLED, {"since": time.time() - AWAY})}
+        wanted, n_finished = self.study.participants.wanted, sum(finished for finished, _ in filled.values())
+        places = {}
+        for name, condition in self.conditions.items():
+            finished, active = filled.get(name, (0, 0))
+            if not 0 < condition.wanted <= finished:
+                places[name] = (finished + active) / (condition.wanted or 1)
+        if not places or 0 < wanted <= n_finished:
+            self._set(connection, person, step="full")
+        elif agreed:
+            least = [name for name, part in places.items() if part == min(places.values())]
+            about = {"consented": time.time(), "consent_version": self.study.consent_version}
+            self._set(connection, person, step="before", condition=self._lots.choice(least), **about)
+        elif person["step"] == "full":
+            self._set(connection, person, step="consent")
+
+    def _set(self, connection: sa.Connection, person: dict[str, Any], **changes: Any) -> None:
+        """Change what is stored about a participant; a step that has nothing to do is left at once."""
+        following = {"before": "questions", "after": "finished"}.get(changes.get("step", ""))
+        if following and not getattr(self.study, changes["step"]):
+            changes["step"] = following
+        if "step" in changes:
+            changes.setdefault("ended", time.time() if changes["step"] in ENDS else None)
+        changes["seen"] = time.time()
+        connection.execute(_STEP.values(changes), {"person": person["id"]})
+        person |= changes
 
     def next(self, connection: sa.Connection, number: int) -> dict[str, Any]:
         """A participant's progress, open questions (at most `AHEAD`) and, at the end, `completion`."""
@@ -246,7 +348,7 @@ class Desk:
         """
         person, held = self._found(connection, number)
         asked = next((row for row in held if str(row["id"]) == question), None)
-        if asked is None:
+        if asked is None or person["step"] != "questions":
             known = isinstance(question, str) and question.isdecimal()
             if not known or not connection.scalar(_OWN, {"person": number, "question": question}):
                 raise HTTPException(403, "question: is no question of this participant")
@@ -258,22 +360,32 @@ class Desk:
         connection.execute(_COUNT, {"person": number, "now": now})
         person["answered"] += 1
         held.remove(asked)
+        allowed = self.study.participants.failed_checks
+        if allowed and asked["expected"] is not None:
+            checks = connection.execute(_FAILED, {"person": number}).all()
+            if sum(choice is None or json.loads(choice)[0] != expected for expected, choice in checks) >= allowed:
+                self._set(connection, person, step="screened_out")
         return {"stored": True, **self._progress(connection, person, held)}
 
-    def practice(self) -> dict[str, Any] | None:
-        """A question that does not count, or None if the study has none."""
-        asked = self.study.questions
-        if not asked.practice:
-            return None
-        items = tuple(self.numbers[name] for name in asked.practice_question) or self.dealer.random().items
-        return self._for_page(self._row(0, 0, Asked(items, "", "practice")))
+    def _practice(self, person: Mapping[str, Any]) -> dict[str, Any]:
+        """A question that does not count."""
+        names = self.study.questions.practice_question
+        items = tuple(self.numbers[name] for name in names) or self._dealer(person).random().items
+        return self._for_page(self._row(0, 0, Asked(items, "", "practice")), person)
+
+    def _dealer(self, person: Mapping[str, Any]) -> Dealer:
+        """That of the condition, or of the first one if study.toml has the participant's no longer."""
+        return self.dealers.get(person["condition"]) or next(iter(self.dealers.values()))
 
     def _found(self, connection: sa.Connection, number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """A participant, and the open questions."""
         person = connection.execute(_FIND, {"person": number}).mappings().one_or_none()
         if person is None:
             raise HTTPException(404, "participant: is not known; begin again by /api/start")
-        return dict(person), [dict(row) for row in connection.execute(_OPEN, {"person": number}).mappings()]
+        found, limit = dict(person), 60 * self.study.participants.minutes
+        if limit and found["step"] in STEPS[1:-1] and time.time() > found["consented"] + limit:
+            self._set(connection, found, step="timed_out", ended=found["consented"] + limit)
+        return found, [dict(row) for row in connection.execute(_OPEN, {"person": number}).mappings()]
 
     def _choice(self, question: Mapping[str, Any], choice: Any) -> str | None:
         if choice is None:
@@ -293,7 +405,8 @@ class Desk:
     ) -> dict[str, Any]:
         """The state of a participant, after more questions are handed out."""
         answered, total, paused = person["answered"], person["total"], bool(person["paused"])
-        last = 0 if paused else min(answered + AHEAD, total)
+        asking = person["step"] == "questions"
+        last = min(answered + AHEAD, total) if asking and not paused else 0
         # Open questions follow the answered ones.
         for position in range(answered + len(held) + 1, last + 1):
             row = self._hand_out(connection, person, position)
@@ -302,14 +415,22 @@ class Desk:
                 connection.execute(_SHORTEN, {"person": person["id"], "only": total})
                 break
             held.append(row)
-        finished = answered >= total
-        state: dict[str, Any] = {"answered": answered, "total": total, "paused": paused, "finished": finished}
-        if finished:
-            # Escaped, so that an id cannot add parameters to the address.
-            link = self.study.completion.link.replace("{participant}", quote(person["name"], safe=""))
-            state["completion"] = {"link": link, "code": self.study.completion.code}
-        shown = [] if finished or paused else held[:AHEAD]
-        asked = [{"id": str(row["id"]), "position": row["position"], **self._for_page(row)} for row in shown]
+        if asking and answered >= total:
+            self._set(connection, person, step="after")
+        step, own = person["step"], json.loads(person["parameters"])
+        state: dict[str, Any] = {"step": step, "answered": answered, "total": total, "paused": paused}
+        state["finished"] = step in ENDS
+        if step in ENDS:
+            link = self.study.completion.links()[step]
+            for name in ("participant", *self.study.participants.parameters):
+                # Escaped, so that an id cannot add parameters to the address.
+                value = person["name"] if name == "participant" else own.get(name, "")
+                link = link.replace(f"{{{name}}}", quote(value, safe=""))
+            state["completion"] = {"link": link, "code": self.study.completion.code if step == "finished" else ""}
+        if step == "questions" and answered == 0 and self.study.questions.practice:
+            state["practice"] = self._practice(person)
+        shown = held[:AHEAD] if step == "questions" and not paused else []
+        asked = [{"id": str(row["id"]), "position": row["position"], **self._for_page(row, person)} for row in shown]
         return {**state, "questions": asked}
 
     def adaptive_share(self, connection: sa.Connection) -> float | None:
@@ -327,32 +448,34 @@ class Desk:
         """Store a new question; None if this participant has seen them all."""
         planned = self._slot(person["id"], person["total"], position)
         for slot in (*[planned] * _PLANNED, *["random"] * _RANDOM, "unseen"):
-            asked = self._choose(connection, person["id"], slot)
+            asked = self._choose(connection, person, slot)
             row = asked and self._row(person["id"], position, asked)
             number = row and connection.scalar(self._add_question, row)
             if row and number:
                 return {"id": number, **row}
         return None
 
-    def _choose(self, connection: sa.Connection, person: int, slot: str) -> Asked | None:
+    def _choose(self, connection: sa.Connection, person: Mapping[str, Any], slot: str) -> Asked | None:
         """A question for a slot of the plan; None if there is none now."""
+        dealer, number = self._dealer(person), person["id"]
         if slot == "catch":
-            return self.dealer.catch(self._seen(connection, person))
+            return dealer.catch(self._seen(connection, number))
         if slot == "random":
-            return self.dealer.random()
+            return dealer.random()
         if slot == "unseen":
-            return self.dealer.other_than(self._seen(connection, person))
+            return dealer.other_than(self._seen(connection, number))
         if slot == "ready":  # the first of the queue that this participant has not seen; it leaves the queue
-            found = connection.execute(_TAKE, {"person": person}).first()
+            found = connection.execute(_TAKE, {"person": number}).first()
         else:  # one that another participant was asked: the first from a random place of the table on
-            from_here = self.dealer.rng.randint(1, connection.scalar(_LAST) or 1)
-            about = {"person": person, "kind": self.study.questions.kind, "from_here": from_here}
-            found = connection.execute(_REPEAT, about).first()
+            from_here = dealer.rng.randint(1, connection.scalar(_LAST) or 1)
+            about = {"person": number, "kind": self.study.questions.kind, "from_here": from_here}
+            among = _REPEAT if len(self.conditions) == 1 else _REPEAT_SAME
+            found = connection.execute(among, {**about, "condition": person["condition"]}).first()
         # Its objects may no longer be asked about, or not as many at once.
         items = json.loads(found.shown) if found else []
-        if found is None or len(items) != self.study.questions.n_items or not set(items) <= set(self.by_number):
+        if found is None or len(items) != self.study.questions.n_items or not set(items) <= set(dealer.numbers):
             return None
-        return self.dealer.shown(items, found.chosen_by if slot == "ready" else slot)
+        return dealer.shown(items, found.chosen_by if slot == "ready" else slot)
 
     def _seen(self, connection: sa.Connection, person: int) -> set[str]:
         return set(connection.scalars(_SEEN, {"person": person}))
@@ -365,9 +488,11 @@ class Desk:
             "expected": asked.expected, "asked": time.time(),
         }  # fmt: skip
 
-    def _for_page(self, question: Mapping[str, Any]) -> dict[str, Any]:
+    def _for_page(self, question: Mapping[str, Any], person: Mapping[str, Any]) -> dict[str, Any]:
         head, options = parted(question["kind"], [self._item(number) for number in json.loads(question["shown"])])
         about = {"kind": question["kind"], "choose": question["n_chosen"], "ordered": bool(question["ordered"])}
+        condition = self.conditions.get(person["condition"])
+        about["text"] = (condition.question if condition else "") or self.study.texts["question"]
         return {**about, "head": head[0] if head else None, "options": options}
 
     def _item(self, number: int) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import numpy as np
 from nearer.collect.background import fill_queue, queue_size, read_answers
 from nearer.collect.server import Supervisor, bind, make_server, read_options
 from nearer.collect.store import Export, Store, participant_table
-from nearer.collect.study import Study, parted, read_study
+from nearer.collect.study import ENDS, Study, parted, read_study
 from nearer.data import check_fraction, check_integer
 from nearer.data.messages import counted, listed
 from nearer.data.splits import answers_naming
@@ -48,10 +48,23 @@ class Mind:
     def __init__(self, study: Study, crowd: Crowd, rng: np.random.Generator):
         self._crowd, self.rng = crowd, rng
         self._number = {item.name: number for number, item in enumerate(study.items)}
+        self._fields = {"before": study.before, "after": study.after}
         self._known = {}  # the right options of the study's own attention checks
         for row in study.questions.catch_questions:
             head, options = parted(study.questions.kind, row)
             self._known[(*head, frozenset(options))] = options[0 if head else -1]
+
+    def replies(self, step: str) -> dict[str, Any]:
+        """Random replies to the questions of a step, and consent."""
+        if step == "consent":
+            return {"agree": True}
+        found: dict[str, Any] = {}
+        for field in self._fields[step]:
+            low, high = max(field.least, min(0.0, field.most)), min(field.most, max(100.0, field.least))
+            number = float(np.clip(round(self.rng.uniform(low, high)), low, high))
+            word = field.choices[self.rng.integers(len(field.choices))] if field.choices else "rehearsal"
+            found[field.id] = number if field.kind == "number" else word
+        return found
 
     def choice(self, question: Mapping[str, Any], behaviour: str) -> list[int]:
         """The options chosen, nearest first."""
@@ -87,6 +100,9 @@ class Actor:
             self.token = self.state["participant"]
         elif self.state["finished"] or self.state["answered"] >= self.stays:
             return False
+        elif self.state["step"] != "questions":
+            body = {"participant": self.token, "step": self.state["step"], "values": mind.replies(self.state["step"])}
+            self.state = ask("step", body)
         else:
             question = self.state["questions"][0]
             choice = mind.choice(question, self.behaviour)
@@ -121,7 +137,7 @@ def rehearse(
         with _served(study, store, int(rng.integers(2**31))) as ask:
             _perform(study, store, actors, ask, Mind(study, crowd, rng), note)
         store.rotate("rehearsal")  # nobody can derive the token from the seed
-        (folder / "answers.csv").write_text("".join(Export(store, study.questions).lines("rehearsal")), "utf-8")
+        (folder / "answers.csv").write_text("".join(Export(store, study).lines("rehearsal")), "utf-8")
         with store.reading() as connection:
             progressed = participant_table(connection)
     note("analysing the answers")
@@ -246,7 +262,8 @@ def _counts(
         checks = sum(row["catch_asked"] for row in rows)
         found[group] = {
             "number": len(rows),
-            "finished": sum(row["answered"] >= row["total"] for row in rows),
+            "finished": sum(row["step"] == "finished" for row in rows),
+            "ended_otherwise": sum(row["step"] in ENDS and row["step"] != "finished" for row in rows),
             "answers": sum(row["answered"] for row in rows),
             "checks": checks,
             "failed_checks": checks - sum(row["catch_right"] for row in rows),

@@ -20,7 +20,7 @@ import threading
 import time
 import traceback
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,16 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from nearer.collect.desk import Desk, is_researcher
-from nearer.collect.store import Batches, Export, Store, Unavailable, participant_table, reason, study_status
+from nearer.collect.store import (
+    Batches,
+    Export,
+    Store,
+    Unavailable,
+    participant_table,
+    people_csv,
+    reason,
+    study_status,
+)
 from nearer.collect.study import Study, page_files, read_study
 
 logger = logging.getLogger(__name__)
@@ -76,6 +85,7 @@ def make_app(study: Study, store: Store, seed: int | None = None) -> Starlette:
         Route("/api/study", api.describe),
         Route("/api/start", api.start, methods=["POST"]),
         Route("/api/next", api.next, methods=["POST"]),
+        Route("/api/step", api.step, methods=["POST"]),
         Route("/api/answer", api.answer, methods=["POST"]),
         Route("/health", api.health),
         Route("/items/{number:int}", api.item),
@@ -83,6 +93,7 @@ def make_app(study: Study, store: Store, seed: int | None = None) -> Starlette:
         Route("/api/openapi.json", page("openapi.json")),
         Route("/api/researcher/status", api.status),
         Route("/api/researcher/answers.csv", api.download),
+        Route("/api/researcher/participants.csv", api.download_people),
         Route("/api/researcher/pause", api.pause, methods=["POST"]),
         Mount("/assets", StaticFiles(directory=_PAGES)),
     ]
@@ -133,8 +144,10 @@ class Api:
             "number": asked.number,
             "cannot_tell": asked.cannot_tell,
             "break_every": asked.break_every,
-            "practice": self.desk.practice(),
+            "before": [field.for_page() for field in study.before],
+            "after": [field.for_page() for field in study.after],
             "id_names": study.participants.id,
+            "parameter_names": study.participants.parameters,
             "anonymous": study.participants.anonymous,
         }
         return JSONResponse(values)
@@ -151,12 +164,22 @@ class Api:
         caller = hashlib.blake2b(host.encode(), key=self._salt, digest_size=8).digest()
         if not self._arrivals.allow(caller):
             raise HTTPException(429, "start: too many participants from one address; try again in a minute")
-        done = await self.batches.run(self.desk.start, name)
+        parameters, agreed = given.get("parameters") or {}, given.get("agreed", True)
+        if not isinstance(parameters, dict) or not isinstance(agreed, bool):
+            raise HTTPException(422, "parameters and agreed: expected an object, and true or false")
+        done = await self.batches.run(self.desk.start, name, parameters, agreed)
         return JSONResponse({**done, "id": name})
 
     async def next(self, request: Request) -> Response:
         person = self._participant(await read_json(request))
         return JSONResponse(await self.batches.run(self.desk.next, person))
+
+    async def step(self, request: Request) -> Response:
+        given = await read_json(request)
+        person, values = self._participant(given), given.get("values")
+        if not isinstance(values, dict):
+            raise HTTPException(422, "values: expected an object")
+        return JSONResponse(await self.batches.run(self.desk.step, person, given.get("step"), values))
 
     async def answer(self, request: Request) -> Response:
         given = await read_json(request)
@@ -208,9 +231,10 @@ class Api:
 
     def status(self, request: Request) -> Response:
         self._check_token(request)
+        self.store.end_late(self.study.participants.minutes)
         with self.store.reading() as connection:
             status, people = study_status(connection), participant_table(connection)
-            names = ("people", "map", "forecast", "background")
+            names = ("people", "map", "forecast", "background", "unfilled")
             found = {name: self.store.finding(connection, name) for name in names}
             share = self.desk.adaptive_share(connection)
         judged = found["people"] or {}
@@ -223,9 +247,11 @@ class Api:
 
     def download(self, request: Request) -> Response:
         self._check_token(request)
-        lines = Export(self.store, self.study.questions).lines("page")
-        headers = {"Cache-Control": "no-store", "Content-Disposition": 'attachment; filename="answers.csv"'}
-        return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+        return _csv(Export(self.store, self.study).lines("page"), "answers.csv")
+
+    def download_people(self, request: Request) -> Response:
+        self._check_token(request)
+        return _csv(iter([people_csv(self.store, self.study, "page")]), "participants.csv")
 
     async def pause(self, request: Request) -> Response:
         await run_in_threadpool(self._check_token, request)
@@ -234,6 +260,11 @@ class Api:
             raise HTTPException(422, "paused: expected true or false")
         await run_in_threadpool(self.store.set_paused, paused, "page")
         return JSONResponse({"paused": paused})
+
+
+def _csv(lines: Iterator[str], name: str) -> Response:
+    headers = {"Cache-Control": "no-store", "Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 def page(name: str) -> Callable[[Request], Response]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import csv
+import io
 import itertools
 import json
+import math
 import os
 import queue
 import secrets
+import statistics
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timezone
 from typing import Any, TypeVar
@@ -20,15 +24,16 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from starlette.exceptions import HTTPException
 
-from nearer.collect.study import QuestionSettings, parted
+from nearer.collect.study import ENDS, STEPS, Study, parted
 from nearer.data.messages import FileFormatError
 from nearer.io.files import atomic_write
-from nearer.io.text import text_cells
+from nearer.io.text import guard, text_cells
 from nearer.tables.decode import SIDES
 
-_SCHEMA = "1"
+_SCHEMA = "2"
 _LOCK = 0x6E656172  # advisory lock of PostgreSQL while tables are created
 _PRESENT = 60.0  # seconds since the last answer
+AWAY = 1800.0  # seconds without an answer, after which a participant has left
 _MOST = 128  # tasks in a transaction of SQLite
 _THREADS = 8  # connections to PostgreSQL
 _WAITING = 4_000  # tasks that may wait
@@ -50,11 +55,19 @@ participants = sa.Table(
     "participants", tables,
     sa.Column("id", _ID, primary_key=True, autoincrement=True),
     sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("step", sa.Text, nullable=False, default="consent"),  # one of STEPS or ENDS of a study
+    sa.Column("condition", sa.Text, nullable=False, default=""),
+    sa.Column("consent_version", sa.Text, nullable=False, default=""),
+    sa.Column("parameters", sa.Text, nullable=False, default="{}"),  # JSON object
+    sa.Column("replies", sa.Text, nullable=False, default="{}"),  # JSON object: questions before and after
     sa.Column("started", sa.Double, nullable=False),
-    sa.Column("seen", sa.Double, nullable=False),  # time of the last answer
+    sa.Column("consented", sa.Double),
+    sa.Column("ended", sa.Double),
+    sa.Column("seen", sa.Double, nullable=False),  # time of the last answer or step
     sa.Column("visits", sa.Integer, nullable=False),
     sa.Column("total", sa.Integer, nullable=False),
     sa.Column("answered", sa.Integer, nullable=False),
+    sqlite_autoincrement=True,  # tokens of a deleted participant fit nobody else
 )  # fmt: skip
 questions = sa.Table(
     "questions", tables,
@@ -71,6 +84,7 @@ questions = sa.Table(
     sa.Column("asked", sa.Double, nullable=False),
     sa.UniqueConstraint("participant", "position"),
     sa.UniqueConstraint("participant", "key"),
+    sqlite_autoincrement=True,
 )  # fmt: skip
 # For repeats: without it, a table with few random questions would be searched to its end.
 _RANDOM = questions.c.chosen_by == "random"
@@ -219,6 +233,32 @@ class Store:
             self.put(connection, "rotation", secrets.token_hex(16))
             self.note(connection, "token", how)
 
+    def delete(self, name: str, how: str) -> int:
+        """Delete a participant and all their answers; returns how many. The audit does not say who it was."""
+        with self.writing() as connection:
+            found = sa.select(participants.c.id).where(participants.c.name == name)
+            number = connection.scalar(found.with_for_update())
+            if number is None:
+                raise ValueError(f"participant: got {name!r}, expected the id of a participant of the study")
+            theirs = sa.select(questions.c.id).where(questions.c.participant == number)
+            n_answers = connection.execute(sa.delete(answers).where(answers.c.question.in_(theirs))).rowcount
+            connection.execute(sa.delete(questions).where(questions.c.participant == number))
+            connection.execute(sa.delete(participants).where(participants.c.id == number))
+            connection.execute(sa.delete(meta).where(meta.c.key == "found people"))  # computed again by the background
+            self.note(connection, "delete", how)
+        if self.is_sqlite:  # also from the log of changes
+            with contextlib.closing(self.engine.raw_connection()) as raw:
+                raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return n_answers
+
+    def end_late(self, minutes: float) -> None:
+        """End the participation of those whose time is over; 0: there is no limit."""
+        if minutes:
+            with self.writing() as connection:
+                late = participants.c.step.in_(STEPS[1:-1]), participants.c.consented < time.time() - 60 * minutes
+                ended = {"step": "timed_out", "ended": participants.c.consented + 60 * minutes}
+                connection.execute(sa.update(participants).where(*late).values(ended))
+
     def keep_finding(self, name: str, value: Any) -> None:
         with self.writing() as connection:
             self.put(connection, f"found {name}", json.dumps(value, allow_nan=False))
@@ -253,7 +293,8 @@ def _engine(url: str) -> sa.Engine:
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # transactions are begun explicitly
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    # secure_delete: what is deleted is overwritten
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
         connection.execute(f"PRAGMA {pragma}")
 
 
@@ -333,18 +374,27 @@ def _result(work: Callable[[sa.Connection], Any], connection: sa.Connection) -> 
 def study_status(connection: sa.Connection) -> dict[str, Any]:
     """Counts; `present` answered in the last minute and have not finished, `per_minute` covers 60, oldest first."""
     now = time.time()
-    done = participants.c.answered >= participants.c.total
+    over, step = participants.c.step.in_(ENDS), participants.c.step
     people = sa.select(
         sa.func.count().label("participants"),
-        sa.func.count().filter(done).label("finished"),
-        sa.func.count().filter(participants.c.seen > now - _PRESENT, ~done).label("present"),
+        sa.func.count().filter(step == "finished").label("finished"),
+        sa.func.count().filter(participants.c.seen > now - _PRESENT, ~over).label("present"),
         sa.func.coalesce(sa.func.sum(participants.c.answered), 0).label("answers"),
     )
+    steps: dict[str, int] = dict(connection.execute(sa.select(step, sa.func.count()).group_by(step)).all())
+    consented = Store.count(connection, participants, participants.c.consented.is_not(None))
+    spent = sa.select(participants.c.ended - participants.c.consented).where(step == "finished")
+    took = connection.scalars(spent).all()
+    left = sa.select(participants.c.answered, sa.func.count()).group_by(participants.c.answered)
+    left = left.where(step == "questions", participants.c.seen < now - AWAY).order_by(participants.c.answered)
     minute = sa.cast(sa.func.floor((now - answers.c.answered) / 60), sa.Integer)
     recent = sa.select(minute.label("ago"), sa.func.count()).where(answers.c.answered > now - 3600).group_by("ago")
     counts = dict(connection.execute(recent).all())
     return {
         **connection.execute(people).one()._mapping,
+        "funnel": {"opened": sum(steps.values()), "consented": consented, **{end: steps.get(end, 0) for end in ENDS}},
+        "median_minutes": statistics.median(took) / 60 if took else None,
+        "left_after": [list(row) for row in connection.execute(left)],  # answers, people who left after so many
         "answers_last_minute": counts.get(0, 0),
         "cannot_tell": Store.count(connection, answers, answers.c.choice.is_(None)),
         "questions_ready": Store.count(connection, ready),
@@ -354,14 +404,14 @@ def study_status(connection: sa.Connection) -> dict[str, Any]:
 
 
 def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
-    """Progress and attention checks of each participant."""
+    """Way through the study, progress and attention checks of each participant."""
     checked = sa.select(participants.c.name, questions.c.expected, answers.c.choice)
     checked = checked.select_from(questions.join(answers).join(participants)).where(questions.c.expected.is_not(None))
     asked, right = Counter[str](), Counter[str]()
     for person, expected, choice in connection.execute(checked):
         asked[person] += 1
         right[person] += choice is not None and json.loads(choice)[0] == expected
-    shown = [participants.c[name] for name in ("answered", "total", "visits", "started", "seen")]
+    shown = [column for column in participants.c if column.name not in ("id", "name", "parameters", "replies")]
     people = sa.select(participants.c.name.label("participant"), *shown).order_by(participants.c.id)
     return [
         {**row, "catch_right": right[row["participant"]], "catch_asked": asked[row["participant"]]}
@@ -374,21 +424,84 @@ def audit_lines(connection: sa.Connection) -> list[dict[str, Any]]:
     return [dict(row) for row in connection.execute(sa.select(audit).order_by(audit.c.id)).mappings()]
 
 
+def person_table(store: Store, study: Study, how: str, action: str = "export participants") -> list[dict[str, Any]]:
+    """The cells of each participant, by the names of `Study.person_columns`; noted in the audit."""
+    store.end_late(study.participants.minutes)
+    with store.writing() as connection:
+        store.note(connection, action, how)
+        known = connection.execute(sa.select(participants.c.name, participants.c.parameters, participants.c.replies))
+        own = {row.name: json.loads(row.parameters) | json.loads(row.replies) for row in known}
+        people = participant_table(connection)
+    rows = []
+    for person in people:
+        opened, consented, ended = (person[name] for name in ("started", "consented", "ended"))
+        times = {"opened_at": _utc(opened), "consented_at": _utc(consented), "ended_at": _utc(ended)}
+        spent = round((ended - consented) / 60, 2) if ended and consented else None
+        cells = {**person, **times, "status": person["step"], "minutes": spent, **own[person["participant"]]}
+        rows.append({name: "" if cells.get(name) is None else cells[name] for name in study.person_columns})
+    return rows
+
+
+def payments(store: Store, study: Study, how: str) -> list[dict[str, Any]]:
+    """What the rules of study.toml say about each participant: action, bonus and reason."""
+    rules, seconds = study.payments, defaultdict[str, list[float]](list)
+    with store.reading() as connection:
+        wanted = sa.select(participants.c.name, answers.c.seconds).where(answers.c.seconds.is_not(None))
+        for name, took in connection.execute(wanted.select_from(questions.join(answers).join(participants))):
+            seconds[name].append(took)
+    rows = []
+    for person in person_table(store, study, how, "payments"):
+        name, right, asked = person["participant"], person["catch_right"], person["catch_asked"]
+        passed, median = right / asked if asked else 1.0, statistics.median(seconds[name] or [math.inf])
+        action, bonus, reasons = person["status"], 0.0, [f"status: {person['status']}"]
+        if action == "finished":
+            reasons = [f"passed {right} of {asked} attention checks"] if passed < rules.reject_catch_passed else []
+            reasons += [f"median answer in {median:.2f} s"] if median < rules.reject_min_seconds else []
+            action = "reject" if reasons else "approve"
+            bonus = rules.bonus if not reasons and passed >= rules.bonus_catch_passed else 0.0
+            reasons = reasons or [f"finished, passed {right} of {asked} attention checks"]
+        elif action not in ENDS:
+            action = "none"
+        own = {parameter: person[parameter] for parameter in study.participants.parameters}
+        rows.append({"participant": name, "action": action, "bonus": bonus, "reason": "; ".join(reasons), **own})
+    return rows
+
+
+def people_csv(store: Store, study: Study, how: str) -> str:
+    """The text of participants.csv."""
+    return rows_text(person_table(store, study, how), study.person_columns)
+
+
+def rows_text(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    """CSV of rows; texts that could run as formulas are escaped, numbers are not."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([guard(cell) if isinstance(cell, str) else cell for cell in row.values()] for row in rows)
+    return text.getvalue()
+
+
+def _utc(seconds: float | None) -> str:
+    return "" if seconds is None else datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="milliseconds")
+
+
 class Export:
     """The answers of a study, row by row; answers left out (asked before the study was changed) are counted."""
 
-    def __init__(self, store: Store, asked: QuestionSettings):
-        self._store, self._asked = store, asked
+    def __init__(self, store: Store, study: Study):
+        self._store, self._asked = store, study.questions
+        asked = study.questions
         ranks = (f"rank_{number + 1}" for number in range(asked.n_shown))
         ranking = ["anchor", *ranks, "n_chosen", "ordered"]
         about = {"triplets": ["anchor", "near", "far"], "odd-one-out": ["a", "b", "c", "odd"], "rankings": ranking}
-        self.columns = [*about[asked.kind], *_DETAILS]
+        self.columns = [*about[asked.kind], *_DETAILS, *(["condition"] if study.conditions[0].name else [])]
         self.left_out = Counter[str]()
         self.n_rows = 0
 
     def rows(self) -> Iterator[list[str]]:
         """Cells of each answer, in the order of the questions."""
-        wanted = sa.select(questions, answers, participants.c.name.label("person")).order_by(questions.c.id)
+        about = participants.c.name.label("person"), participants.c.condition
+        wanted = sa.select(questions, answers, *about).order_by(questions.c.id)
         wanted = wanted.select_from(questions.join(answers).join(participants))
         with self._store.reading() as connection:
             names = dict(connection.execute(sa.select(items.c.id, items.c.name)).all())
@@ -403,7 +516,7 @@ class Export:
                     self.left_out[why] += 1
                 else:
                     self.n_rows += 1
-                    yield _cells(row, shown, json.loads(row.choice))
+                    yield [*_cells(row, shown, json.loads(row.choice)), row.condition][: len(self.columns)]
 
     def lines(self, how: str) -> Iterator[str]:
         """Blocks of lines of a CSV file, noted in the audit; cells that could run as formulas are escaped."""
@@ -434,7 +547,7 @@ def _cells(row: Any, shown: list[str], choice: list[int]) -> list[str]:
         str(catch).lower(),
         str(choice[0] == row.expected).lower() if catch else "",
         row.chosen_by,
-        datetime.fromtimestamp(row.answered, timezone.utc).isoformat(timespec="milliseconds"),
+        _utc(row.answered),
     ]
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import csv
 import dataclasses
 import functools
+import hashlib
 import json
 import math
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from typing import Any, TypeVar
 
+from nearer.data import is_number
 from nearer.data.messages import FileFormatError, counted, did_you_mean, listed, shown
+from nearer.data.validate import is_unicode
 from nearer.registry import COLLECTED, KINDS, SUGGESTED
 
 if sys.version_info >= (3, 11):
@@ -40,6 +44,13 @@ ENDINGS = {
 }  # fmt: skip
 FORMS = ("text", *ENDINGS)
 _MAX_NAME = 200
+_MAX_TEXT = 2_000  # characters of a text that a participant writes
+STEPS = ("consent", "before", "questions", "after", "finished")  # of a participant, in this order
+ENDS = ("finished", "declined", "screened_out", "timed_out", "full")  # each has a text, and a link in [completion]
+PERSON_COLUMNS = (
+    "participant", "status", "condition", "consent_version", "opened_at", "consented_at", "ended_at", "minutes",
+    "answered", "total", "visits", "catch_right", "catch_asked",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -105,8 +116,13 @@ class QuestionSettings:
 class ParticipantSettings:
     """[participants] of study.toml."""
 
-    id: tuple[str, ...] = ("PROLIFIC_PID", "workerId", "participant", "id")
+    id: tuple[str, ...] = ("PROLIFIC_PID", "workerId", "survey_code", "participant", "id")
+    parameters: tuple[str, ...] = ("STUDY_ID", "SESSION_ID", "assignmentId", "hitId")
     anonymous: bool = True
+    consent_version: str = ""
+    wanted: int = _number(0, 0)
+    minutes: float = _number(0, 0)
+    failed_checks: int = _number(0, 0)
 
 
 @dataclass(frozen=True)
@@ -115,6 +131,63 @@ class CompletionSettings:
 
     link: str = ""
     code: str = ""
+    declined_link: str = ""
+    screened_out_link: str = ""
+    timed_out_link: str = ""
+    full_link: str = ""
+
+    def links(self) -> dict[str, str]:
+        """The link of each end."""
+        return {end: self.link if end == "finished" else getattr(self, f"{end}_link") for end in ENDS}
+
+
+@dataclass(frozen=True)
+class PaymentSettings:
+    """[payments] of study.toml."""
+
+    bonus: float = _number(0, 0)
+    bonus_catch_passed: float = _number(1, 0, 1)
+    reject_catch_passed: float = _number(0, 0, 1)
+    reject_min_seconds: float = _number(0, 0)
+
+
+@dataclass(frozen=True)
+class Field:
+    """[[before]] or [[after]] of study.toml: a question about the participant."""
+
+    id: str = ""
+    text: str = ""
+    kind: str = "text"
+    choices: tuple[str, ...] = ()
+    least: float = -1e15
+    most: float = 1e15
+    required: bool = True
+    screen_out: tuple[str, ...] = ()
+
+    def takes(self, value: Any) -> bool:
+        """Whether a value from a page answers this; None: no answer."""
+        if value is None:
+            return not self.required
+        if self.kind == "number":
+            return is_number(value) and self.least <= value <= self.most
+        if not isinstance(value, str) or len(value) > _MAX_TEXT or "\0" in value or not is_unicode(value):
+            return False
+        return value in self.choices if self.kind == "choice" else bool(value.strip())
+
+    def for_page(self) -> dict[str, Any]:
+        """What participants may know."""
+        return {name: value for name, value in vars(self).items() if name != "screen_out"}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """[[conditions]] of study.toml: what is special about a part of the participants."""
+
+    name: str = ""
+    items: tuple[str, ...] = ()
+    question: str = ""
+    questions: tuple[tuple[str, ...], ...] = ()
+    wanted: int = _number(0, 0)
 
 
 @dataclass(frozen=True)
@@ -138,13 +211,28 @@ class Study:
     questions: QuestionSettings
     participants: ParticipantSettings
     completion: CompletionSettings
+    payments: PaymentSettings
     server: ServerSettings
+    before: tuple[Field, ...]
+    after: tuple[Field, ...]
+    conditions: tuple[Condition, ...]  # one without a name if study.toml has none
     texts: dict[str, str]
 
     @property
     def database(self) -> str:
         """Default database."""
         return f"sqlite:///{(self.folder / 'answers.db').resolve()}"
+
+    @property
+    def consent_version(self) -> str:
+        """The version that study.toml declares, or a checksum of the text."""
+        declared, text = self.participants.consent_version, self.texts["consent"].encode()
+        return declared or hashlib.sha256(text).hexdigest()[:8]
+
+    @property
+    def person_columns(self) -> list[str]:
+        """Columns of the table of participants."""
+        return [*PERSON_COLUMNS, *self.participants.parameters, *(field.id for field in self.before + self.after)]
 
 
 def read_items(path: str | Path) -> list[Item]:
@@ -224,27 +312,35 @@ def read_study(folder: str | Path) -> Study:
 def _study(folder: Path, given: dict[str, Any]) -> Study:
     sections: dict[str, Any] = {
         "questions": QuestionSettings, "participants": ParticipantSettings,
-        "completion": CompletionSettings, "server": ServerSettings,
+        "completion": CompletionSettings, "payments": PaymentSettings, "server": ServerSettings,
     }  # fmt: skip
+    repeated: dict[str, Any] = {"before": Field, "after": Field, "conditions": Condition}
     top = {"title": "A study", "language": "en", "items": _ITEMS}
     kinds = dict.fromkeys(top, "str") | dict.fromkeys((*sections, "texts"), "dict")
-    given = top | _values("", given, kinds)
-    filled = {}
-    for name, cls in sections.items():
-        values = _values(f"{name}.", given.get(name, {}), cls.__annotations__)
-        for field in dataclasses.fields(cls):
-            least, most = field.metadata.get("range", (-math.inf, math.inf))
-            value = values.get(field.name, field.default)
-            if field.metadata and not least <= value <= most:
-                expected = f"a number from {least} {'on' if most == math.inf else f'to {most}'}"
-                raise ValueError(f"{name}.{field.name}: got {value}, expected {expected}")
-        filled[name] = cls(**values)
+    given = top | _values("", given, kinds | dict.fromkeys(repeated, "tuple[dict, ...]"))
+    filled = {name: _settings(f"{name}.", cls, given.get(name, {})) for name, cls in sections.items()}
+    for name, cls in repeated.items():
+        rows = enumerate(given.get(name, ()), 1)
+        filled[name] = tuple(_settings(f"{name} {number}: ", cls, row) for number, row in rows)
+    filled["conditions"] = filled["conditions"] or (Condition(),)
     asked = filled["questions"].kind
     standard = tomllib.loads(_config("", asked if asked in COLLECTED else "triplets"))["texts"]
     texts = standard | _values("texts.", given.get("texts", {}), dict.fromkeys(standard, "str"))
     texts = {name: text.strip() for name, text in texts.items()}
     items = read_items(folder / given["items"])
     return Study(folder, given["title"], given["language"], items, **filled, texts=texts)
+
+
+def _settings(prefix: str, cls: Any, given: Mapping[str, Any]) -> Any:
+    """A table of the file as a dataclass."""
+    values = _values(prefix, given, cls.__annotations__)
+    for field in dataclasses.fields(cls):
+        least, most = field.metadata.get("range", (-math.inf, math.inf))
+        value = values.get(field.name, field.default)
+        if field.metadata and not least <= value <= most:
+            expected = f"a number from {least} {'on' if most == math.inf else f'to {most}'}"
+            raise ValueError(f"{prefix}{field.name}: got {value}, expected {expected}")
+    return cls(**values)
 
 
 def _values(prefix: str, given: Mapping[str, Any], kinds: Mapping[str, str]) -> dict[str, Any]:
@@ -273,40 +369,74 @@ def _value(name: str, value: Any, kind: str) -> Any:
 
 def _check(study: Study) -> None:
     """Check what depends on several settings, or on the objects."""
-    asked, people, link, server = study.questions, study.participants, study.completion.link, study.server
+    asked, people, server = study.questions, study.participants, study.server
     names, web = {item.name for item in study.items}, ("https://", "http://")
-    n_items = len(names)
+    n_items = min(len(condition.items) or len(names) for condition in study.conditions)
 
     def check(name: str, value: object, holds: bool, expected: str) -> None:
         if not holds:
             raise ValueError(f"{name}: got {shown(value)}, expected {expected}")
 
     check("questions.kind", asked.kind, asked.kind in COLLECTED, f"one of {listed(map(repr, COLLECTED))}")
+    _check_people(study, names, check)
     adapts = not asked.adaptive or asked.kind in SUGGESTED
     check("questions.adaptive", asked.adaptive, adapts, f"false, as kind is {asked.kind!r}")
+    same = not any(condition.items or condition.questions for condition in study.conditions)
+    check("questions.adaptive", asked.adaptive, same or not asked.adaptive, "false: conditions have lists of their own")
     if asked.kind == "rankings":
         there = f"a number from 2 to {n_items - 1}, as there are {n_items} objects"
         check("questions.options", asked.options, asked.options < n_items, there)
         fewer = f"a number from 1 to {asked.options - 1}, less than are shown"
         check("questions.choose", asked.choose, asked.choose < asked.options, fewer)
         check("questions.catch_questions", asked.catch_questions, not asked.catch_questions, "none for rankings")
-    together = "with catch and repeats together no more than number"
-    check("questions.repeats", asked.repeats, asked.repeats + asked.catch <= asked.number, together)
-    most = n_questions(asked, n_items) + asked.catch
-    objects = f"at most {most}: {n_items} objects make no more different questions"
-    check("questions.number", asked.number, asked.number <= most, objects)
     own = [("practice_question", asked.practice_question)] if asked.practice_question else []
-    for name, row in [*own, *(("catch_questions", row) for row in asked.catch_questions)]:
+    own += [("catch_questions", row) for row in asked.catch_questions]
+    own += [(f"conditions {one.name}", row) for one in study.conditions for row in one.questions]
+    for name, row in own:
         fits = len(row) == len(set(row) & names) == asked.n_items
         check(f"questions.{name}", list(row), fits, f"{asked.n_items} different objects of the study")
+    together = "with catch and repeats together no more than number"
+    check("questions.repeats", asked.repeats, asked.repeats + asked.catch <= asked.number, together)
+    lists = [len(condition.questions) for condition in study.conditions if condition.questions]
+    most = asked.catch + min([n_questions(asked, n_items), *lists])
+    objects = f"at most {most}: {n_items} objects, or a condition's list, make no more different questions"
+    check("questions.number", asked.number, asked.number <= most, objects)
     most = n_catches(asked, n_items)
     check("questions.catch", asked.catch, asked.catch <= most, f"at most {most}, the number of different ones")
     check("participants.id", people.id, all(map(str.strip, people.id)), "names that are not empty")
     check("participants.id", people.id, people.anonymous or bool(people.id), "a name, since anonymous is false")
-    check("completion.link", link, not link or link.startswith(web), "an address that begins with https://")
+    for end, link in study.completion.links().items():
+        name = "link" if end == "finished" else f"{end}_link"
+        check(f"completion.{name}", link, not link or link.startswith(web), "an address that begins with https://")
     hosts = all(origin.startswith(web) and origin.count("/") == 2 for origin in server.origins)
     check("server.origins", server.origins, hosts, "addresses such as https://lab.example.org, without a path")
     page_files(study)
+
+
+def _check_people(study: Study, names: set[str], check: Callable[[str, object, bool, str], None]) -> None:
+    """Check the conditions, and what is asked about participants."""
+    for condition in study.conditions:
+        prefix, lists = f"conditions {condition.name}", set(condition.items)
+        known = lists <= names and len(lists) == len(condition.items) and len(lists) not in (1, 2)
+        check(f"{prefix}: items", condition.items, known, "three or more different objects of the study")
+    titles = [condition.name for condition in study.conditions]
+    check("conditions: name", titles, len(titles) == len(set(titles)), "different names")
+    check("conditions: name", titles, len(titles) == 1 or all(map(str.strip, titles)), "names that are not empty")
+    quotas = [condition.wanted for condition in study.conditions]
+    check("conditions: wanted", quotas, all(quotas) or not any(quotas), "a number for all conditions or for none")
+    twice = [name for name, count in Counter(study.person_columns).items() if count > 1]
+    check("before, after and parameters", twice, not twice, f"different names, none of {listed(PERSON_COLUMNS, 20)}")
+    for field in (*study.before, *study.after):
+        check("id", field.id, field.id.isidentifier(), "letters, digits and underscores")
+        check(f"{field.id}: text", field.text, bool(field.text.strip()), "a question")
+        kinds = ("text", "choice", "number")
+        check(f"{field.id}: kind", field.kind, field.kind in kinds, f"one of {listed(map(repr, kinds))}")
+        several = len(set(field.choices)) == len(field.choices) and all(map(str.strip, field.choices))
+        fits = several and (len(field.choices) > 1 if field.kind == "choice" else not field.choices)
+        check(f"{field.id}: choices", field.choices, fits, "two or more different ones if kind is 'choice', else none")
+        check(f"{field.id}: least and most", (field.least, field.most), field.least <= field.most, "least <= most")
+        outs = set(field.screen_out) <= set(field.choices)
+        check(f"{field.id}: screen_out", field.screen_out, outs, f"some of the choices {listed(field.choices)}")
 
 
 def page_files(study: Study) -> dict[str, Path]:

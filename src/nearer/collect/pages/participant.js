@@ -6,6 +6,7 @@
   const tab = Math.random().toString(36).slice(2);
 
   let study, texts, id, token; // id: the participant's; token: what stands for it
+  let parameters = {}; // of the address, as the study declares them
   let place = ""; // where this participant's data are kept in the storage
   let queue = []; // answers that were not acknowledged yet, the oldest first
   let held = []; // questions to be shown, the first one is on the screen
@@ -83,7 +84,7 @@
           const values = await insist("api/answer", entry);
           drop(entry);
           learn(values);
-          if (begun && !shown && (held.length || values.finished)) next();
+          if (begun && !shown && (held.length || values.step !== "questions")) next();
         } catch (error) {
           // The server does not want it: this cannot be mended by sending it again.
           console.error("answer refused:", error.message);
@@ -114,7 +115,8 @@
   }
 
   async function start() {
-    const values = await insist("api/start", id === null ? {} : { participant: id });
+    const about = { parameters, agreed: false };
+    const values = await insist("api/start", id === null ? about : { ...about, participant: id });
     id = values.id;
     token = values.participant;
     learn(values);
@@ -143,9 +145,9 @@
   const fill = (text, values) => text.replace(/\{(\w+)\}/g, (mark, name) => (name in values ? values[name] : mark));
 
   function progress() {
-    if (!state) return;
+    $("progress").hidden = !state || state.step !== "questions";
+    if ($("progress").hidden) return;
     const done = Math.min(state.total, state.answered + queue.length);
-    $("progress").hidden = false;
     $("bar").max = state.total;
     $("bar").value = done;
     $("bar").setAttribute("aria-label", $("count").textContent = fill(texts.progress, { done, total: state.total }));
@@ -158,12 +160,84 @@
     $("heading").hidden = !heading;
     const parts = text.trim().split(/\n\s*\n/).filter(Boolean);
     $("text").replaceChildren(...parts.map((part) => make("p", {}, part.replace(/\s*\n\s*/g, " "))));
-    $("code").hidden = $("link").hidden = true;
+    $("code").hidden = $("link").hidden = $("form").hidden = $("decline").hidden = true;
     $("go").hidden = !button;
     $("go").textContent = button || "";
     window.scrollTo(0, 0);
     $("words").focus();
     return new Promise((done) => { $("go").onclick = done; });
+  }
+
+  // Consent: true or false.
+  function consent() {
+    const agreed = words(study.title, texts.consent, texts.agree).then(() => true);
+    $("decline").hidden = false;
+    $("decline").textContent = texts.disagree;
+    return Promise.race([agreed, new Promise((done) => { $("decline").onclick = () => done(false); })]);
+  }
+
+  // Questions about the participant, on one page: the values by id. What is written survives a reload.
+  async function form(step) {
+    const fields = study[step], draft = kept(step) || {};
+    const value = (name) => new FormData($("form")).get(name);
+    const going = words("", "", texts.continue);
+    const label = (field) => field.text + (field.required ? "" : ` ${texts.optional}`);
+    $("form").replaceChildren(...fields.map((field) => {
+      const about = { name: field.id, id: `field-${field.id}`, ...(field.required ? { required: "" } : {}) };
+      if (field.kind === "choice") {
+        const choices = field.choices.map((choice, number) => {
+          const box = make("input", { ...about, id: `${about.id}-${number}`, type: "radio", value: choice });
+          box.checked = draft[field.id] === choice;
+          return make("label", { class: "choice" }, box, ` ${choice}`);
+        });
+        return make("fieldset", {}, make("legend", {}, label(field)), ...choices);
+      }
+      const kind = field.kind === "number" ? { type: "number", step: "any", inputmode: "decimal" } : { type: "text", maxlength: 2000 };
+      if (field.least !== undefined) kind.min = field.least;
+      if (field.most !== undefined) kind.max = field.most;
+      const input = make("input", { ...about, ...kind, autocomplete: "off" });
+      input.value = draft[field.id] || "";
+      return make("p", {}, make("label", { for: about.id }, label(field)), input);
+    }));
+    $("form").hidden = false;
+    $("form").oninput = () => keep(step, Object.fromEntries(new FormData($("form"))));
+    $("form").onsubmit = (event) => { event.preventDefault(); $("go").click(); };
+    const blanks = () => {
+      for (const input of $("form").querySelectorAll("input[type=text]")) input.value = input.value.trim();
+    };
+    await going;
+    for (blanks(); !$("form").reportValidity(); blanks()) await new Promise((done) => { $("go").onclick = done; });
+    const typed = (field) => {
+      const text = value(field.id) || "";
+      return text === "" ? null : field.kind === "number" ? Number(text) : text;
+    };
+    return Object.fromEntries(fields.map((field) => [field.id, typed(field)]));
+  }
+
+  // Consent, a page of questions about the participant, or the instructions.
+  async function stage() {
+    resting = true;
+    const step = state.step;
+    if (step === "questions") {
+      await words(study.title, texts.instructions, texts.start);
+      if (state.practice) {
+        preload(state.practice);
+        await new Promise((done) => { show(state.practice, done); });
+        await words("", texts.practice_done, texts.start);
+      }
+      keep("instructed", true);
+    } else {
+      const values = step === "consent" ? { agree: await consent() } : await form(step);
+      $("go").hidden = $("decline").hidden = true;
+      try {
+        learn(await insist("api/step", { participant: token, step, values }));
+      } catch (error) {
+        console.error("step refused:", error.message);
+        await start();
+      }
+    }
+    resting = false;
+    next();
   }
 
   function picture(item) {
@@ -213,7 +287,7 @@
     $("asking").hidden = false;
     $("practice").hidden = !practice;
     $("practice").textContent = texts.practice;
-    $("question").textContent = texts.question;
+    $("question").textContent = question.text;
     $("cannot").hidden = !study.cannot_tell;
     $("cannot").textContent = texts.cannot_tell;
     $("undo").textContent = texts.undo;
@@ -228,7 +302,7 @@
     $("options").style.setProperty("--narrow", cards.length < 5 ? 2 : 3);
     $("options").replaceChildren(...cards);
     mark();
-    $("asking").setAttribute("aria-label", about ? `${texts.question} ${about}` : texts.question);
+    $("asking").setAttribute("aria-label", about ? `${question.text} ${about}` : question.text);
     $("asking").focus({ preventScroll: true });
     // Times are fair only if everything is there when the clock starts.
     const loading = (still) => [head, $("options")].forEach((part) => part.classList.toggle("loading", still));
@@ -288,6 +362,8 @@
     if (asleep || resting) return;
     const done = state.answered + queue.length;
     if (state.finished && !queue.length) return finish();
+    const asks = state.step !== "questions" || (state.answered === 0 && !queue.length && !kept("instructed"));
+    if (!state.finished && asks && !state.paused) return stage();
     const every = study.break_every;
     if (every && done - rested >= every && done < state.total) {
       rested = done;
@@ -318,8 +394,8 @@
   }
 
   function finish() {
-    const { link, code } = state.completion;
-    words("", texts.finished, "");
+    const { link, code } = state.completion, whole = state.step === "finished";
+    words("", whole ? `${texts.finished}\n\n${texts.debriefing}` : texts[state.step], "");
     if (code) {
       $("code").hidden = false;
       $("code").children[0].textContent = texts.finished_code;
@@ -328,7 +404,7 @@
     if (link) {
       $("link").hidden = false;
       $("link").href = link;
-      $("link").textContent = texts.finished_link;
+      $("link").textContent = whole ? texts.finished_link : texts.leave;
     }
     say("");
     document.documentElement.dataset.finished = "yes";
@@ -396,7 +472,9 @@
   let anonymous = false;
 
   function whoami() {
-    const given = new Map([...new URLSearchParams(location.search)].map(([name, value]) => [name.toLowerCase(), value]));
+    const search = new URLSearchParams(location.search);
+    parameters = Object.fromEntries(study.parameter_names.map((name) => [name, search.get(name) || ""]));
+    const given = new Map([...search].map(([name, value]) => [name.toLowerCase(), value]));
     for (const name of study.id_names) {
       const value = (given.get(name.toLowerCase()) || "").trim();
       if (value) return value;
@@ -420,25 +498,19 @@
     id = whoami();
     if (id === null && !study.anonymous) return words("", texts.no_id, "");
     place = `${base}${id || "new"}:`;
-    const agreed = id !== null && kept("agreed");
-    if (!agreed) await words(study.title, texts.consent, texts.agree);
     queue = (id !== null && kept("queue")) || [];
     if (queue.length) await flush(); // what the last visit could not send
-    await start();
+    try {
+      await start();
+    } catch (error) {
+      if (error.status !== 422) throw error;
+      return words("", texts.no_id, ""); // not an id, as when a site did not fill it in
+    }
     place = `${base}${id}:`;
-    keep("agreed", true);
     if (anonymous) {
       try { localStorage.setItem(`${base}anonymous`, id); } catch { /* a reload begins anew */ }
     }
     rested = state.answered - (study.break_every ? state.answered % study.break_every : 0);
-    if (!agreed && !state.finished) {
-      await words(study.title, texts.instructions, texts.start);
-      if (study.practice && state.answered === 0) {
-        preload(study.practice);
-        await new Promise((done) => { show(study.practice, done); });
-        await words("", texts.practice_done, texts.start);
-      }
-    }
     claim();
     begun = true;
     next();

@@ -21,7 +21,7 @@
 
   function tiles({ status }) {
     const figures = [
-      [whole(status.participants), "participants"], [whole(status.finished), "finished"],
+      [whole(status.finished), "finished"],
       [whole(status.present), "active in the last minute"], [whole(status.answers), "answers"],
       [whole(status.answers_last_minute), "in the last minute"],
     ];
@@ -31,6 +31,33 @@
     if (share !== null) figures.push([percent(share), "of adaptive questions were ready in time, the others random"]);
     const box = ([number, name]) => element("div", {}, element("strong", {}, number), element("span", {}, name));
     $("tiles").replaceChildren(...figures.map(box));
+  }
+
+  const STAGES = {
+    opened: "opened", consented: "consented", finished: "finished", declined: "did not agree",
+    screened_out: "screened out", timed_out: "timed out", full: "came too late",
+  };
+
+  function funnel({ status, people: rows, unfilled }) {
+    const counts = status.funnel;
+    const stages = Object.entries(STAGES).filter(([key]) => counts[key] || key in { opened: 1, consented: 1, finished: 1 });
+    $("funnel").replaceChildren(...stages.map(([key, name]) => {
+      const bar = element("meter", { min: 0, max: Math.max(1, counts.opened), value: counts[key], "aria-label": name });
+      return element("p", {}, element("span", {}, name), element("strong", {}, whole(counts[key])), bar);
+    }));
+    const sum = (name) => rows.reduce((total, person) => total + person[name], 0);
+    const sentences = [`Attention checks passed: ${whole(sum("catch_right"))} of ${whole(sum("catch_asked"))}.`];
+    if (status.median_minutes !== null) {
+      sentences.push(`From the consent to the end: ${status.median_minutes.toFixed(1)} minutes (median).`);
+    }
+    if (status.left_after.length) {
+      const left = status.left_after.map(([answers, count]) => `${whole(answers)} (${whole(count)})`);
+      sentences.push(`Left for half an hour or longer after this many answers (people): ${left.join(", ")}.`);
+    }
+    $("way").replaceChildren(...sentences.map((text) => element("li", {}, text)));
+    $("unfilled").textContent = unfilled
+      ? `Somebody arrived with ${unfilled.name}=${unfilled.value} (${new Date(1000 * unfilled.at).toLocaleString()}): the link was not filled in. Check it on the recruiting site.`
+      : "";
   }
 
   function minutes({ status }) {
@@ -154,6 +181,7 @@
 
   const COLUMNS = [
     ["participant", "participant", (p) => p.participant],
+    ["step", "is at", (p) => STAGES[p.step] || p.step],
     ["progress", "answered", (p) => `${p.answered} of ${p.total}`, (p) => p.answered / p.total],
     ["visits", "visits", (p) => p.visits],
     ["catch", "catch passed", (p) => (p.catch_asked ? `${p.catch_right} of ${p.catch_asked}` : ""), (p) => (p.catch_asked ? p.catch_right / p.catch_asked : 2)],
@@ -191,6 +219,7 @@
     $("state").textContent = down ? "The server does not answer; the figures are old." : last.status.paused ? "Paused: no questions are handed out." : "Open.";
     $("pause").textContent = last.status.paused ? "Go on" : "Pause";
     tiles(last);
+    funnel(last);
     minutes(last);
     drawMap(last.map);
     drawBackground(last.background);
@@ -231,13 +260,15 @@
       draw();
     }
   };
-  $("download").onclick = async () => {
-    const response = await ask("api/researcher/answers.csv");
+  const downloading = (name) => async () => {
+    const response = await ask(`api/researcher/${name}`);
     if (!response.ok) return;
-    const link = element("a", { href: URL.createObjectURL(await response.blob()), download: "answers.csv" });
+    const link = element("a", { href: URL.createObjectURL(await response.blob()), download: name });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   };
+  $("download").onclick = downloading("answers.csv");
+  $("downloadpeople").onclick = downloading("participants.csv");
 
   // The token is in the fragment of the address, which is never sent to a server, and is removed from it here.
   token = location.hash.slice(1) || sessionStorage.getItem("nearer:token") || "";
