@@ -54,8 +54,9 @@ class Trace:
             self._last = here
 
     def files(self) -> list[str]:
-        """The files entered, without shared helpers."""
-        return [file for file in self.entered if file not in SHARED]
+        """The files entered, without shared helpers and without files of which values are asked alone."""
+        asked = {file for file in self.entered if self.callers(file, above=True) and not self.makers(file)}
+        return [file for file in self.entered if file not in SHARED and file not in asked]
 
     def callers(self, file: str, above: bool) -> dict[str, int]:
         """Files that call a file, with the number of calls: those that import it, or those that do not."""
@@ -97,7 +98,8 @@ def imported(file: str) -> set[str]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("nearer"):
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
             found |= {"/".join(name.split(".")[1:]) + ".py" for name in names if name}
-            if (ROOT / "/".join((node.module or "").split(".")[1:])).is_dir():  # a package passes names on
+            inner = "/".join((node.module or "").split(".")[1:])
+            if inner and (ROOT / inner).is_dir():  # a package passes names on
                 found |= imported("/".join([*(node.module or "").split(".")[1:], "__init__.py"]))
     return found
 

@@ -122,7 +122,7 @@ def _encode_estimator(
     if with_comparisons and hasattr(estimator, "comparisons_"):
         data = estimator.comparisons_
         counts = {"n_objects": data.n_objects, "dropped": data.dropped, "n_answers": len(data.answers)}
-        if data.flow != Flow.of(data.answers, data.n_answers, data.dropped):  # else as in files of earlier versions
+        if data.flow != data.answers.flow(data.n_answers, data.dropped):  # else as in files of earlier versions
             counts["flow"] = data.flow.to_dict()
         about["comparisons"] = counts
         _put(arrays, "comparisons_", {"index": data.index, "weights": data.weights, "answer": data.answer})

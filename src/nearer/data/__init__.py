@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from nearer.data.answers import Answers
+from nearer.data.answers import Answers, Flow, LeftOut
 from nearer.data.comparisons import Comparisons, renumbered
-from nearer.data.flow import Flow, LeftOut
 from nearer.data.messages import FileFormatError
 from nearer.data.validate import (
     as_generator,

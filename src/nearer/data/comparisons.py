@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from nearer.data import constructors, generated, splits, validate
-from nearer.data.answers import NOT_ADAPTIVE, SIDE_NAMES, Answers
+from nearer.data.answers import NOT_ADAPTIVE, SIDE_NAMES, Answers, Flow
 from nearer.data.coded import Coded
 from nearer.data.constructors import Asked, Parts
-from nearer.data.flow import Flow
 from nearer.data.messages import counted
 from nearer.data.validate import frozen, is_whole
 from nearer.notebook import data_frame, html_table
@@ -483,7 +482,7 @@ def _holding(parts: Mapping[str, Any]) -> Comparisons:
         flow=parts["flow"],
     )
     if made.flow is None:
-        vars(made)["flow"] = Flow.of(made.answers, made.n_answers, made.dropped)
+        vars(made)["flow"] = made.answers.flow(made.n_answers, made.dropped)
     return made
 
 

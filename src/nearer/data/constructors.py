@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.answers import Answers, check_details
+from nearer.data.answers import Answers, Flow, check_details
 from nearer.data.coded import check_coded
-from nearer.data.flow import Flow
 from nearer.data.messages import counted
 from nearer.data.validate import (
     INDEX_LIMIT,

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nearer.data import Comparisons, Flow
+from nearer.data import Comparisons
 from nearer.data.answers import SIDE_NAMES
 from nearer.data.coded import Coded
 from nearer.data.comparisons import INDEX_COLUMNS
@@ -61,7 +61,7 @@ def _columns(comparisons: Comparisons) -> dict[str, tuple[np.ndarray, Any]]:
     """Columns by name: values (n,) and None, or codes (n,) and their names, of which the last, None, has code -1."""
     index, answers, answer = comparisons.index, comparisons.answers, comparisons.answer
     weights, labels, every = comparisons.weights, comparisons.labels, np.arange(len(index))
-    is_whole = comparisons.flow == Flow.of(answers, comparisons.n_answers, {})
+    is_whole = comparisons.flow == answers.flow(comparisons.n_answers, {})
     plain = comparisons.kind == answers.kind and answer is None and answers.votes is None and answers.catch is None
     plain = plain and is_whole
     if answer is not None:  # a row for each comparison, and one without objects for each answer that gave none

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.answers import DETAILS
+from nearer.data.answers import DETAILS, Flow
 from nearer.data.coded import UNKNOWN, Coded, Column, column_of, distinct, names_in
 from nearer.data.constructors import Asked, Parts, assemble
-from nearer.data.flow import Flow
 from nearer.data.messages import FileFormatError, counted, first_of, listed, plain, shown, shown_cell
 from nearer.data.validate import EXACT_BELOW, INDEX_LIMIT, is_number_text, is_whole, not_whole
 from nearer.tables.layout import BLANK, NONE, OPTIONAL, SKIP, Layout
