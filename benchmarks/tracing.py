@@ -99,8 +99,8 @@ def imported(file: str) -> set[str]:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
             found |= {"/".join(name.split(".")[1:]) + ".py" for name in names if name}
             inner = "/".join((node.module or "").split(".")[1:])
-            if inner and (ROOT / inner).is_dir():  # a package passes names on
-                found |= imported("/".join([*(node.module or "").split(".")[1:], "__init__.py"]))
+            if inner and (ROOT / inner).is_dir() and file != f"{inner}/__init__.py":  # a package passes names on
+                found |= imported(f"{inner}/__init__.py")
     return found
 
 
