@@ -433,18 +433,22 @@ def measure_kills(kind: str, kills: int, count: int) -> dict[str, Any]:
                 with contextlib.suppress(psutil.Error):
                     victim.send_signal(signal.SIGKILL)
                     done[what] += 1
-                if cluster is not None:
-                    await asyncio.to_thread(cluster.revive)
                 if victim.pid == server.process.pid:
                     await asyncio.to_thread(server.process.wait)
                     server = await asyncio.to_thread(_again, folder, database, cluster, processes_for(kind), port)
-            if cluster is not None:
-                await asyncio.to_thread(cluster.revive)
             await asyncio.sleep(2)
             ended = True
 
+        async def guard() -> None:
+            """Bring PostgreSQL back whenever it has ended, also while participants still wait for it."""
+            while cluster is not None:
+                await asyncio.to_thread(cluster.revive)
+                await asyncio.sleep(0.2)
+
         async def go() -> None:
+            guarded = asyncio.ensure_future(guard())
             await asyncio.gather(killer(), *(person(number) for number in range(count)))
+            guarded.cancel()
 
         try:
             run(go())

@@ -10,6 +10,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,7 @@ class PrivatePostgres:
             self._as = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
         self._options = [part for option in options for part in ("-c", option)]
         self._process: subprocess.Popen[bytes] | None = None
+        self._starting = threading.Lock()
         try:
             self._run("initdb", "-D", "data", "-U", "nearer", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C")
             self.start()
@@ -69,8 +71,9 @@ class PrivatePostgres:
 
     def revive(self) -> None:
         """Start it again if it has ended, as it does when a process of its own dies while it recovers."""
-        if self._process is not None and self._process.poll() is not None:
-            self.start()
+        with self._starting:
+            if self._process is not None and self._process.poll() is not None:
+                self.start()
 
     def fresh(self, name: str) -> str:
         """Make an empty database, and give its address."""
