@@ -58,7 +58,7 @@ class MapPanel {
       parts.push(text[0].toUpperCase() + text.slice(1) + more);
     }
     if (this.painter.show.regions && data.cov) {
-      parts.push(visible > MAX_REGIONS ? "Zoom in to see the regions of uncertainty." : "Regions hold an object with 90 % probability.");
+      parts.push(visible > MAX_REGIONS ? "Zoom in to see the regions of uncertainty." : "Regions of uncertainty: 90 %, by resampling the answers.");
     }
     byId("status").textContent = parts.join(" ");
     if (this.painter.focus >= 0) this.placeTip();
