@@ -123,7 +123,7 @@ def align(
         Of features. Coordinates of maps are compared by Euclidean distances, matrices as they are.
     best_map : int, "auto" or None
         Number of dimensions of a map of the same answers, evaluated by cross-validation over questions: what any
-        configuration of points in so many dimensions can be expected to predict.
+        configuration of points with that many dimensions can be expected to predict.
     transform : bool
         Also learn a linear transform of the features of each model, and report its gain on unseen objects.
     random_state : int, Generator or RandomState, optional

@@ -24,7 +24,7 @@ class Setting:
 
     n_folds: int = 3  # of objects, outer and inner; answers about objects of one fold alone are for test
     n_repeats: int = 3  # partitions of the objects
-    n_directions: int = 50  # the transform acts on so many principal directions of the features
+    n_directions: int = 50  # number of principal directions that the transform acts on
     penalties: tuple[float, ...] = (1.0, 0.1, 0.01, 0.001)  # on the squared distance of the transform to identity
     margin: float = 1.0  # standard errors by which a penalty must be better than no transform, in the inner folds
     fewest: int = 30  # answers for test and for training
