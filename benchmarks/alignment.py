@@ -5,8 +5,8 @@
 Each study has a true configuration, answers to random questions by simulated participants, and four models: a rotated
 copy of the truth, a noisy one, a very noisy one, and an unrelated one. Intervals by question are to hold the accuracy
 on other questions to the same participants, those by participant that on questions to others; both are measured on
-60,000 answers. A transform has nothing to gain where the features are a rotated copy or unrelated. The penalties and
-the rule that chooses among them were set on the kinds marked "chosen on".
+60,000 answers. A transform has nothing to gain where the features are a rotated copy or unrelated. Kinds marked "aside"
+were not looked at while the method was written.
 """
 
 from __future__ import annotations

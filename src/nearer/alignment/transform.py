@@ -20,7 +20,7 @@ from nearer.metrics.by_answer import sampling_error
 
 @dataclass(frozen=True)
 class Setting:
-    """How transforms are learned; chosen on simulated studies (benchmarks/results/alignment.md)."""
+    """How transforms are learned; tried on simulated studies by `python -m benchmarks.alignment`."""
 
     n_folds: int = 3  # of objects, outer and inner; answers about objects of one fold alone are for test
     n_repeats: int = 3  # partitions of the objects
