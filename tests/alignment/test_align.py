@@ -14,6 +14,7 @@ from nearer.alignment import Distances, Features, Similarities, align, read_mode
 from nearer.cli.app import cli
 from nearer.coordinates import write_embedding
 from nearer.data import FileFormatError
+from nearer.warning_types import InputWarning
 
 NAMES = [f"object {i}" for i in range(14)]
 
@@ -143,6 +144,13 @@ def test_refusals(odd_one_out, models, message):
         align(odd_one_out, models)
 
 
+def test_a_transform_that_cannot_be_learned_is_reported(points):
+    few = Comparisons.from_points(points, 20, random_state=0)
+    with pytest.warns(InputWarning, match="transform of net left out: too few answers"):
+        found = align(few, {"net": points}, transform=True, best_map=None)
+    assert found.gains == []
+
+
 @pytest.mark.parametrize(
     ("values", "message"), [(np.ones((3, 2)), "expected .3, 3."), ([[0, 1], [2, 0]], "expected a symmetric matrix")]
 )
@@ -167,5 +175,6 @@ def test_on_the_command_line(odd_one_out, points, tmp_path):
     np.savez(tmp_path / "bad.npz", features=np.array([["a"], ["b"]]), labels=np.array(["a", "b"]))
     with pytest.raises(FileFormatError, match="expected numbers"):
         read_model(tmp_path / "bad.npz")
-    result = CliRunner().invoke(cli, ["align", str(tmp_path / "answers.csv")])
-    assert result.exit_code == 2
+    for more in ([], [str(tmp_path / "net.npz"), "--best-map", "some"]):
+        result = CliRunner().invoke(cli, ["align", str(tmp_path / "answers.csv"), *more])
+        assert result.exit_code == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
@@ -28,6 +29,7 @@ from nearer.notebook import data_frame, html_table
 from nearer.people.participants import FEWEST
 from nearer.refits import quiet_map
 from nearer.registry import SIMILARITIES
+from nearer.warning_types import InputWarning
 
 LEVEL = 0.95
 Interval = tuple[float, float]
@@ -165,6 +167,9 @@ def align(
             X = model.values[rows[name]]
             gain = learned_gain(name, X, measures[name], answers, np.random.default_rng(seed))
             gains += [] if gain is None else [gain]
+            if gain is None:
+                why = "too few answers are about objects of one fold alone"
+                warnings.warn(f"transform of {name} left out: {why}", InputWarning, stacklevel=2)
 
     units = _Units.of(answers, first)
     scores = [ModelScore(name, *units.shares(values)) for name, values in predicted.items()]
@@ -281,7 +286,7 @@ class _Units:
         intervals = []
         for mean, error, n_units in self._means(values):
             half = _quantile(n_units - 1) * error if n_units > 1 else math.inf
-            intervals.append((mean - half, mean + half))
+            intervals.append((max(mean - half, -1.0), min(mean + half, 1.0)))
         return mean, intervals[0], intervals[1] if len(intervals) > 1 else None
 
     def _means(self, values: np.ndarray) -> list[tuple[float, float, int]]:

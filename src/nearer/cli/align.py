@@ -24,6 +24,8 @@ def _matrix(option: str) -> Callable:
 def _dimension(value: str) -> int | str | None:
     if value in ("auto", "none"):
         return None if value == "none" else value
+    if not value.isdecimal() or int(value) < 1:
+        raise click.BadParameter(f"got {value!r}, expected auto, none, or a number of dimensions")
     return int(value)
 
 
