@@ -20,6 +20,12 @@ from nearer.data.messages import first_of, shown
 from nearer.data.validate import NUMBER, frozen, is_number_text, is_whole, not_whole
 
 UNKNOWN = "unknown"  # a participant or a strategy that is not known
+_SOME_ROWS = 1 << 16
+
+
+def _some_rows(n_rows: int) -> list[slice]:
+    """Pieces of a column, so that what is computed in between stays in the caches of a core."""
+    return [slice(start, start + _SOME_ROWS) for start in range(0, n_rows, _SOME_ROWS)]
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,10 @@ class Column:
         """The distinct texts that occur, which may be fewer than there are values; numbers are spelled out."""
         column = self.spelled()
         used = np.zeros(len(column.values) + 1, dtype=bool)
-        used[column.cells] = True
+        for rows in _some_rows(len(column)):
+            used[column.cells[rows]] = True
+            if used[:-1].all():
+                return column.values
         return column.values.filter(pa.array(used[:-1]))
 
     def spelled(self) -> Column:
@@ -117,8 +126,10 @@ class Column:
         else:
             numbers = np.array([int(text) if is_whole(text) else -1 for text in column.texts()], np.int64)
             places = np.where(numbers < 0, np.int32(-1), self._places(numbers))
-        # index -1 takes the last: faster than a check
-        return np.take(np.append(places, np.int32(-1)), column.cells, mode="wrap")
+        places, found = np.append(places, np.int32(-1)), np.empty(len(column), np.int32)
+        for rows in _some_rows(len(column)):
+            found[rows] = places.take(column.cells[rows], mode="wrap")  # -1 takes the last: faster than a check
+        return found
 
     def _places(self, numbers: np.ndarray) -> np.ndarray:
         if not len(numbers) or not len(self):

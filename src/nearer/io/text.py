@@ -100,8 +100,9 @@ def _split(path: str, text: Iterable[str], delimiter: str) -> Iterator[_Row]:
         csv.field_size_limit(limit)
 
 
-def _first_rows(path: str, text: str, delimiter: str, above: int, count: int = 1 + SAMPLE_ROWS) -> list[_Row]:
-    rows = (row for row in _split(path, io.StringIO(text, newline=""), delimiter) if row[0] > above)
+def _first_rows(path: str, text: IO[str], delimiter: str, above: int, count: int = 1 + SAMPLE_ROWS) -> list[_Row]:
+    text.seek(0)
+    rows = (row for row in _split(path, text, delimiter) if row[0] > above)
     return list(itertools.islice(rows, count))
 
 
@@ -161,13 +162,14 @@ def open_text(
         text = text[2:].lstrip()
     if not text.strip():
         raise FileFormatError(f"{path}: is empty")
+    lines = io.StringIO(text, newline="")
     above = max(header_row - 1, 0)  # lines
     if delimiter is None:
-        delimiter = _find_delimiter(path, text, above)
+        delimiter = _find_delimiter(path, lines, above)
     delimiter = _CALLED.get(delimiter, delimiter)
     if delimiter != WHITESPACE and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise ValueError(f"delimiter: got {delimiter!r}, expected one character, or 'tab', 'space', 'whitespace'")
-    rows = _first_rows(path, text, delimiter, above)
+    rows = _first_rows(path, lines, delimiter, above)
     if not rows:
         raise FileFormatError(f"{path}: ends before line {header_row}, expected the names of the columns there")
     first, last, cells = rows[0]
@@ -187,7 +189,7 @@ def open_text(
     )  # fmt: skip
 
 
-def _find_delimiter(path: str, text: str, above: int) -> str:
+def _find_delimiter(path: str, text: IO[str], above: int) -> str:
     endings = [ending for ending in map(str.lower, Path(path).suffixes) if ending not in COMPRESSED]
     if endings[-1:] in ([".tsv"], [".tab"]):
         return "\t"
@@ -218,7 +220,7 @@ def open_bytes(path: str) -> Iterator[IO[bytes]]:
 
 # Large enough that few dictionaries have to be merged; smaller where text is coded afterwards, to use all cores.
 _BLOCK_BYTES, _HELD_BLOCK = 16 << 20, 4 << 20
-_SCAN_BYTES = 256 << 10
+_SCAN_BYTES = 1 << 20
 _MOST_THREADS = 8  # that look texts up
 _MANY = 1 << 19  # rows
 _HELD_BYTES = 256 << 20  # of texts that are coded after they were read, which is faster

@@ -66,10 +66,11 @@ class Decoded:
         """The comparisons, of objects or of names."""
         if objects is None:
             return assemble(replace(self.asked, n_objects=len(self.names)))
-        numbers = objects.numbers
+        numbers, rows = objects.numbers, self.asked.rows
         if self.names is not objects.names:
             numbers = numbers[objects.names.find(self.names)]
-        rows = np.append(numbers, np.int32(-1))[self.asked.rows]  # -1 is no object
+        if not np.array_equal(numbers, np.arange(len(numbers))):
+            rows = np.append(numbers, np.int32(-1)).take(rows, mode="wrap")  # -1 is no object
         return assemble(replace(self.asked, rows=rows, n_objects=objects.n_objects, labels=objects.labels))
 
 
