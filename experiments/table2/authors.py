@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 
 from nearer.featuremap import FeatureMap
 from nearer.objective import Snapshot
-from nearer.solvers.convex import Convex, points_from_gram, project_psd
+from nearer.solvers.convex import Convex, project_psd
 from nearer.solvers.solver import Solver, State
 
 PENALTY = 0.1  # lambda of the regularised least squares, in the paper's programs as here
