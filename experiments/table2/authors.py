@@ -56,8 +56,9 @@ def gaussian(X: np.ndarray, Y: np.ndarray, gamma: float) -> np.ndarray:
 
 def width(squared: np.ndarray, authors: bool) -> float:
     """Kernel width gamma from squared distances: one over their mean s, or the authors' 1 / (2 s^2)."""
-    n, mean = len(squared), float(squared.mean())
-    return 1 / (2 * mean**2) if authors else (n - 1) / (n * mean)
+    n, mean = len(squared), squared.mean()
+    with np.errstate(over="ignore"):  # of a run that diverged: a kernel of ones
+        return float(1 / (2 * mean**2) if authors else (n - 1) / (n * mean))
 
 
 def map_features(
@@ -151,6 +152,18 @@ class PlainConvex(Convex):
         n, weights = len(G), slopes / objective.n_comparisons
         cells = [(anchor, near, -2), (anchor, far, 2), (near, near, 1), (far, far, -1)]
         return sum(c * np.bincount(n * a + b, weights, n * n) for a, b, c in cells).reshape(n, n)
+
+
+def before_projection(solver: Convex, objective: Any, state: State) -> tuple[np.ndarray, bool]:
+    """The matrix whose projection ends an iteration, and whether it is symmetric.
+
+    That of `PlainConvex` is of the last iteration; that of the accelerated method of the one to come.
+    """
+    at = state.memory
+    if isinstance(solver, PlainConvex):
+        return at["before"], solver.symmetric(objective)
+    G = objective.smoothed(at["width"]).gram_value_and_gradient(at["Y"])[1]
+    return at["Y"] - at["step"] * (G + at["lam"] * np.eye(len(G))), True
 
 
 @dataclass
