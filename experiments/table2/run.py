@@ -24,7 +24,7 @@ from experiments.table2.authors import (
     Embedding, before_projection, first_eigenpairs, map_features, scores_with_query, squared_distances,
 )  # fmt: skip
 from experiments.table2.config import (
-    AS_PROGRAMMED, AUTHORS, CATEGORIES, FULL, PRINTED, QUICK, SWITCHES, TUNING_DRAW, Config, K,
+    AUTHORS, CATEGORIES, FULL, PRINTED, QUICK, SWITCHES, TUNING_DRAW, Config, K,
 )  # fmt: skip
 from experiments.tables import Row, write_csv
 from experiments.trials import Lab, Params
@@ -241,9 +241,9 @@ class Run:
                     found.append(("authors", 0, self.judged(loss, method, settings, noise, draw, longer)))
                 # the convex STE of the programs takes eigenvectors of a matrix that is not symmetric: slow
                 if noise == most and (draw == 0 or not slow):
-                    settings = as_programmed({**settings, **AS_PROGRAMMED.get(method, {})})
                     longer = [] if method == "cvx" else longer
-                    found.append(("programs", 0, self.judged(loss, method, settings, noise, draw, longer)))
+                    point = loss, method, as_programmed(settings), noise, draw
+                    found.append(("programs", 0, self.judged(*point, longer)))
         return found
 
     def judged(
