@@ -29,7 +29,8 @@ _NEVER = 1e12  # the cost of a run that never gets there
 class Case:
     """One comparison: how it came out for the first method, and what the claim says about it.
 
-    `gain` is the median gain of the first method: a difference, or of a cost the ratio (2 = half the cost).
+    `gain` is the median gain of the first method: a difference, or of a cost the ratio (2 = half the cost). `group`
+    says with whose settings: "authors", "tuned", or nothing.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Case:
     gain: float | None = None
     wins: int = 0
     pairs: int = 0
+    group: str = ""
 
     @property
     def as_claimed(self) -> bool:
@@ -52,6 +54,7 @@ def compare(
     measure: str,
     claimed: tuple[str, ...] = (BETTER,),
     factor: float = 1.0,
+    group: str = "",
 ) -> Case:
     """The case of two methods from their matched values.
 
@@ -63,6 +66,7 @@ def compare(
     measure : "error", "score" or "cost".
     claimed : the outcomes that agree with the claim.
     factor : of a cost: the rival is granted this many times less, for "4 times faster".
+    group : see `Case`.
     """
     if not len(ours) == len(theirs) == len(draws) > 0:
         raise ValueError(
@@ -84,13 +88,13 @@ def compare(
         outcome = WORSE
     else:
         outcome = UNDECIDED
-    told = factor * math.exp(gain) if measure == "cost" else gain
-    return Case(name, outcome, claimed, told, wins, len(gains))
+    told = _ratio(factor * math.exp(gain)) if measure == "cost" else gain
+    return Case(name, outcome, claimed, told, wins, len(gains), group)
 
 
-def fact(name: str, true: bool) -> Case:
+def fact(name: str, true: bool, group: str = "") -> Case:
     """The case of a plain statement."""
-    return Case(name, "yes" if true else "no", ("yes",))
+    return Case(name, "yes" if true else "no", ("yes",), group=group)
 
 
 def verdict(cases: Sequence[Case]) -> str:
@@ -99,6 +103,11 @@ def verdict(cases: Sequence[Case]) -> str:
         return UNKNOWN
     share = sum(case.as_claimed for case in cases) / len(cases)
     return HOLDS if share >= MOST else PART if share >= HALF else NOT
+
+
+def _ratio(gain: float) -> float:
+    """A ratio of costs; that to a run that never gets there is infinite."""
+    return math.inf if gain > _NEVER**0.5 else 0.0 if gain < _NEVER**-0.5 else gain
 
 
 def _significant(wins: int, losses: int) -> bool:

@@ -156,7 +156,8 @@ def follow(
     every : gradients between two looks inside a pass
     """
     solver = make_solver(method, settings, objective.n_objects, objective.n_comparisons)
-    parts = WeakCorrections(objective) if settings.get("programmed") else Parts(objective)
+    weak = settings.get("programmed") and method != "svrg"  # their program of a fixed step has it right
+    parts = WeakCorrections(objective) if weak else Parts(objective)
     watched = Watched(parts, look, every)
     start = time.perf_counter()
     if isinstance(solver, Convex):
