@@ -10,16 +10,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from experiments.decision import ALIKE, BETTER, WORSE, Case, compare, verdict
-from experiments.methods import LOSSES, NAMES
+from experiments.claims_synthetic import name_of
+from experiments.decision import ALIKE, BETTER, UNDECIDED, WORSE, Case, compare, verdict
+from experiments.methods import LOSSES
 from experiments.table2.config import TITLES
 from experiments.tables import PAPER, Row, read_csv, where
 
 Folder = Callable[[str], Path]
-
 RIVALS = ("cvx", "batch", "sgd", "svrg")
 JUDGED_K = (40, 70, 100)
-SETTINGS = {"tuned": "tuned", "authors": "authors' settings"}
+SETTINGS = ("tuned", "authors")
 
 
 def best_retrieval(folder: Folder) -> tuple[list[Case], str]:
@@ -65,19 +65,19 @@ def non_convex_on_music(folder: Folder) -> tuple[list[Case], str]:
             ours = {r["split"]: r["test_error"] for r in where(found, method="sbb", budget=budgets[0])}
             for budget in budgets:
                 theirs = {r["split"]: r["test_error"] for r in where(found, method="cvx", budget=budget)}
-                name = ", ".join(("music", LOSSES[loss], SETTINGS[settings], *_times(budget, budgets)))
+                name = ", ".join(("music", LOSSES[loss], *_times(budget, budgets)))
                 splits = sorted(ours.keys() & theirs.keys())
                 values = ([side[k] for k in splits] for side in (ours, theirs))
-                cases.append(compare(name, *values, [0] * len(splits), "error"))
-                told.append(f"{name} {_mean(ours.values()):.3f} against {_mean(theirs.values()):.3f}")
-    return cases, f"Test error of SBB_ε against cvx: {'; '.join(told)}."
+                cases.append(compare(name, *values, [0] * len(splits), "error", group=settings))
+                told.append(f"{_mean(ours.values()):.3f} / {_mean(theirs.values()):.3f} ({settings}, {name[7:]})")
+    return cases, f"Music, test error of SBB_ε / cvx: {', '.join(told)}."
 
 
 def reasonable(folder: Folder) -> tuple[list[Case], str]:
     """C11: under noise, the MAP of every method against that of the features themselves."""
     parts = _procedures([row for row in _runs(folder) if row["noise"] > 0])
     printed, authors = ([*_against_raw(part)] for part in parts)
-    failing = Counter(case.name.split(", ")[2] for case in printed if not case.as_claimed)
+    failing = Counter(case.name.split(", ")[-1] for case in printed if not case.as_claimed)
     which = ", ".join(f"{name} {count}" for name, count in failing.most_common()) or "none"
     text = (
         f"MAP above that of the features themselves: {_count(printed)} Not so: {which}. "
@@ -139,8 +139,8 @@ def _superior(rows: list[Row], candidates: tuple[str, ...], measures: Iterable[s
                 ours = max(means, key=means.__getitem__)
                 for rival in RIVALS:
                     if where(cell, method=rival):
-                        name = _name(dataset, loss, noise, settings, measure, _plain(rival))
-                        cases.append(compare(name, *matched(cell, ours, rival, measure), "score"))
+                        name = _name(dataset, loss, noise, measure, name_of(rival))
+                        cases.append(compare(name, *matched(cell, ours, rival, measure), "score", group=settings))
     return cases
 
 
@@ -151,8 +151,9 @@ def _non_convex(rows: list[Row]) -> Iterable[Case]:
             budgets = sorted({row["budget"] for row in every}) if settings == "tuned" else [None]
             for budget in budgets if every else ():
                 theirs = where(cell, method="cvx") if budget is None else where(every, budget=budget)
-                name = _name(dataset, loss, noise, settings, *_times(budget, budgets))
-                yield compare(name, *matched([*where(cell, method="sbb"), *theirs], "sbb", "cvx", "map"), "score")
+                name = _name(dataset, loss, noise, *_times(budget, budgets))
+                values = matched([*where(cell, method="sbb"), *theirs], "sbb", "cvx", "map")
+                yield compare(name, *values, "score", group=settings)
 
 
 def _against_raw(rows: list[Row]) -> Iterable[Case]:
@@ -162,26 +163,21 @@ def _against_raw(rows: list[Row]) -> Iterable[Case]:
             for method in dict.fromkeys(row["method"] for row in cell):
                 mine = where(cell, method=method)
                 values = [row["map"] for row in mine], [raw[row["draw"]] for row in mine]
-                name = _name(dataset, loss, noise, settings).split(", ")
-                name.insert(2, _plain(method))
-                yield compare(", ".join(name), *values, [row["tuning_draw"] for row in mine], "score")
+                draws = [row["tuning_draw"] for row in mine]
+                yield compare(_name(dataset, loss, noise, name_of(method)), *values, draws, "score", group=settings)
 
 
 def _times(budget: float | None, budgets: list) -> list[str]:
     return [f"{budget / budgets[0]:g} times the work for cvx"] if budget and budget > budgets[0] else []
 
 
-def _name(dataset: str, loss: str, noise: float, settings: str, *more: str) -> str:
-    return ", ".join((TITLES[dataset], LOSSES[loss], f"{100 * noise:g} %", SETTINGS[settings], *more))
-
-
-def _plain(method: str) -> str:
-    return NAMES[method].replace("$", "").replace("SVRG-", "")
+def _name(dataset: str, loss: str, noise: float, *more: str) -> str:
+    return ", ".join((TITLES[dataset], LOSSES[loss], f"{100 * noise:g} %", *more))
 
 
 def _count(cases: list[Case]) -> str:
     outcomes = Counter(case.outcome for case in cases)
-    told = ", ".join(f"{outcomes[name]} {name}" for name in (BETTER, ALIKE, WORSE, "undecided") if outcomes[name])
+    told = ", ".join(f"{outcomes[name]} {name}" for name in (BETTER, ALIKE, WORSE, UNDECIDED) if outcomes[name])
     return f"{sum(case.as_claimed for case in cases)} of {len(cases)} cases as claimed ({told})."
 
 
