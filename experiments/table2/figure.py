@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.claims_retrieval import longest, shortest
+from experiments.claims_retrieval import shortest
 from experiments.methods import LOSSES, METHODS
 from experiments.style import LABELS, look, panels, save, shared_legend
 from experiments.table2.config import CATEGORIES, TITLES
-from experiments.tables import PAPER, Row, read_csv, where
-
-# Settings and procedure of each position of the second figure; None: the paper's own figures.
-POSITIONS = {
-    "tuned,\nas printed": ("tuned", None),
-    "authors'\nsettings": ("authors", None),
-    "+ query": ("authors", "query"),
-    "+ width": ("authors", "width"),
-    "+ kernel": ("authors", "kernel"),
-    "+ kernel,\nwidth": ("authors", "kernel+width"),
-    "+ all": ("authors", "all"),
-    "+ their\nprograms": ("programs", "all"),
-    "paper,\nSUN397": None,
-}
-
+from experiments.table2.switches import COLUMNS, PRINTED, read_grid
+from experiments.tables import read_csv, where
 
 def draw(folder: Path) -> list[Path]:
     """Draw all figures from the tables in `folder`; returns the files written."""
@@ -56,36 +43,23 @@ def _draw_noise(folder: Path) -> list[Path]:
 
 def _draw_switches(folder: Path) -> list[Path]:
     """MAP at the highest noise as one difference of the authors' programs after the other is switched on."""
-    rows, paper = read_csv(folder / "switches.csv"), read_csv(PAPER / "table2.csv")
-    datasets = list(dict.fromkeys(row["dataset"] for row in rows))
-    figure, axes = panels(3, len(datasets), width=5.4, height=3.6, sharex=True, sharey="row")
+    grid, columns = read_grid(folder), [*COLUMNS, PRINTED]
+    datasets = list(dict.fromkeys(dataset for dataset, _, _ in grid))
+    figure, axes = panels(3, len(datasets), width=5.4, height=3.8, sharex=True, sharey="row")
     for k, ax in enumerate(axes):
         dataset, (loss, title) = datasets[k // 3], list(LOSSES.items())[k % 3]
-        mine = where(rows, dataset=dataset, loss=loss)
         for method in METHODS:
-            found = {x: _map_at(mine, paper, loss, method, place) for x, place in enumerate(POSITIONS.values())}
-            points = {x: value for x, value in found.items() if value is not None}
-            if points:
-                style = {**look(method), "linewidth": 1.0}
-                ax.plot(list(points), list(points.values()), marker="o", markersize=4, label=LABELS[method], **style)
-        ax.set_xticks(range(len(POSITIONS)), list(POSITIONS), fontsize=7)
+            found = grid.get((dataset, loss, method), {})
+            x = [columns.index(name) for name in found]
+            style = {**look(method), "linewidth": 1.0}
+            if found:
+                ax.plot(x, list(found.values()), marker="o", markersize=4, label=LABELS[method], **style)
+        ax.set_xticks(range(len(columns)), columns, fontsize=7, rotation=35, ha="right")
         ax.set_title(f"{TITLES[dataset]}, {title}")
         if k % 3 == 0:
-            ax.set_ylabel("MAP, 10 % of the triplets swapped")
+            ax.set_ylabel("MAP at the highest noise")
     shared_legend(figure, axes)
     return save(figure, folder, "switches")
-
-
-def _map_at(rows: list[Row], paper: list[Row], loss: str, method: str, place: tuple | None) -> float | None:
-    if place is None:
-        found = where(paper, loss=loss, method=method, noise=0.1)
-        return found[0]["map"] if found else None
-    settings, name = place
-    if name == "all":
-        name = "kernel+width+query" + ("+eigenpairs" if method == "cvx" else "")
-    found = where(rows, settings=settings, procedure=name, method=method)
-    found = shortest(found) if settings == "tuned" else sorted(found, key=lambda row: row["budget"])
-    return found[-1]["map_mean"] if found else None
 
 
 def _draw_eigenpairs(folder: Path) -> list[Path]:
