@@ -72,7 +72,7 @@ _STEPS = {  # Batch (times n), cvx (times n), SGD with its decay, SVRG and the f
 AUTHORS: dict[str, dict[str, Settings]] = {
     loss: {
         "cvx": {"step": cvx},
-        "batch": {"step": batch},
+        "batch": {"step": batch, "grows": True},
         "sgd": {"step": sgd, "decay": decay},
         "svrg": {"step": svrg * _C, "inner": 1.0},
         "sbb0": {"first": svrg * _C, "inner": 1.0},
@@ -80,9 +80,6 @@ AUTHORS: dict[str, dict[str, Settings]] = {
     }
     for loss, (batch, cvx, sgd, decay, svrg) in _STEPS.items()
 }
-# What their programs do on top of that, beyond what `programmed` switches on.
-AS_PROGRAMMED: dict[str, Settings] = {"batch": {"grows": True}}
-
 K = tuple(range(40, 101, 10))
 # Categories of the problem; SUN397 and letters as in the paper, digits has ten.
 CATEGORIES = {"sun": 18, "letters": 18, "digits": 10}
