@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments import deviations
+from experiments import deviations, report_retrieval
 from experiments.decision import verdict
 from experiments.methods import LOSSES, NAMES
 from experiments.registry import TITLES
@@ -76,8 +77,10 @@ def blocks(lab: Lab, found: list[Verdict]) -> dict[str, str]:
     out = {"verdicts": _verdicts(found), "cases": _cases(found), "deviations": deviations.table(lab.results)}
     parts = {
         "run": _run_block, "entries1": _entries1, "entries2": _entries2, "table1": _table1, "chosen": _chosen,
-        "edges": _edges, "fig1": _fig1, "fig2": _fig2, "table2": _table2, "music": _music, "theory": _theory,
+        "edges": _edges, "fig1": _fig1, "fig2": _fig2, "table2": _table2, "theory": _theory,
     }  # fmt: skip
+    for name in ("switches", "duels", "music"):
+        parts[name] = functools.partial(_lines, getattr(report_retrieval, name))
     out |= {name: _or_not_run(part, lab) for name, part in parts.items()}
     for name, figures in FIGURES.items():
         folder = lab.results(name)
@@ -86,6 +89,10 @@ def blocks(lab: Lab, found: list[Verdict]) -> dict[str, str]:
         lines = [f"![{TITLES[name]} ({stem})]({path})" for stem, path in shown.items()]
         out[f"{name}-figures"] = "\n\n".join(lines) or "(not run)"
     return out
+
+
+def _lines(part: Callable[[Lab], report_retrieval.Lines], lab: Lab) -> str:
+    return _markdown(*part(lab))
 
 
 def _or_not_run(block: Callable[[Lab], str], lab: Lab) -> str:
@@ -347,18 +354,6 @@ def _table2(lab: Lab) -> str:
 def _plus_minus(row: Row, measure: str, digits: int = 3) -> str:
     spread = row[f"{measure}_std"]
     return f"{row[f'{measure}_mean']:.{digits}f}" + ("" if spread is None else f" ± {spread:.{digits}f}")
-
-
-def _music(lab: Lab) -> str:
-    rows = read_csv(lab.out / "music/results/music.csv")
-    return _markdown(
-        ("loss", "method", "test error: mean ± std", "training error", "gradients / N", "seconds"),
-        (
-            (LOSSES[r["loss"]], _NAMES[r["method"]], _plus_minus(r, "test_error"),
-             _number(r["train_error_mean"]), _number(r["work_mean"], 0), _number(r["seconds_mean"], 2))
-            for r in rows
-        ),
-    )  # fmt: skip
 
 
 def _theory(lab: Lab) -> str:
