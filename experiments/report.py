@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments import deviations
+from experiments import deviations, report_retrieval
 from experiments.decision import verdict
 from experiments.methods import LOSSES, NAMES
 from experiments.registry import TITLES
@@ -25,8 +25,8 @@ FIGURES = {
     "table1": ("table1", "tuning", "scaling"),
     "fig1": ("fig1", "errors"),
     "fig2": ("fig2", "fig2_authors"),
-    "table2": ("table2", "eigenpairs"),
-    "fig3": ("fig3",),
+    "table2": ("table2", "switches", "eigenpairs"),
+    "fig3": ("fig3", "fig3_authors"),
     "music": ("music",),
     "theory": ("bounds", "rate"),
 }
@@ -76,7 +76,8 @@ def blocks(lab: Lab, found: list[Verdict]) -> dict[str, str]:
     out = {"verdicts": _verdicts(found), "cases": _cases(found), "deviations": deviations.table(lab.results)}
     parts = {
         "run": _run_block, "entries1": _entries1, "entries2": _entries2, "table1": _table1, "chosen": _chosen,
-        "edges": _edges, "fig1": _fig1, "fig2": _fig2, "table2": _table2, "music": _music, "theory": _theory,
+        "edges": _edges, "fig1": _fig1, "fig2": _fig2, "table2": _table2, "theory": _theory,
+        **{part.__name__: _lines(part) for part in (report_retrieval.switches, report_retrieval.duels, report_retrieval.music)},
     }  # fmt: skip
     out |= {name: _or_not_run(part, lab) for name, part in parts.items()}
     for name, figures in FIGURES.items():
@@ -98,6 +99,11 @@ def _or_not_run(block: Callable[[Lab], str], lab: Lab) -> str:
 def _markdown(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     lines = [list(header), ["---"] * len(list(header)), *(list(row) for row in rows)]
     return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _lines(part: Callable[[Lab], tuple[Iterable[str], list]]) -> Callable[[Lab], str]:
+    """The block of a part that gives a header and rows."""
+    return lambda lab: _markdown(*part(lab))
 
 
 def _number(value: float | None, digits: int = 3) -> str:
@@ -338,18 +344,6 @@ def _table2(lab: Lab) -> str:
 def _plus_minus(row: Row, measure: str, digits: int = 3) -> str:
     spread = row[f"{measure}_std"]
     return f"{row[f'{measure}_mean']:.{digits}f}" + ("" if spread is None else f" ± {spread:.{digits}f}")
-
-
-def _music(lab: Lab) -> str:
-    rows = read_csv(lab.out / "music/results/music.csv")
-    return _markdown(
-        ("loss", "method", "test error: mean ± std", "training error", "gradients / N", "seconds"),
-        (
-            (LOSSES[r["loss"]], _NAMES[r["method"]], _plus_minus(r, "test_error"),
-             _number(r["train_error_mean"]), _number(r["work_mean"], 0), _number(r["seconds_mean"], 2))
-            for r in rows
-        ),
-    )  # fmt: skip
 
 
 def _theory(lab: Lab) -> str:
