@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments import deviations, report_retrieval
+from experiments import deviations
 from experiments.decision import verdict
 from experiments.methods import LOSSES, NAMES
 from experiments.registry import TITLES
+from experiments.report_retrieval import duels, music, switches
 from experiments.table2.config import TITLES as DATASETS
 from experiments.tables import PAPER, Row, read_csv, where, write_csv
 from experiments.trials import Lab
@@ -77,7 +78,7 @@ def blocks(lab: Lab, found: list[Verdict]) -> dict[str, str]:
     parts = {
         "run": _run_block, "entries1": _entries1, "entries2": _entries2, "table1": _table1, "chosen": _chosen,
         "edges": _edges, "fig1": _fig1, "fig2": _fig2, "table2": _table2, "theory": _theory,
-        **{part.__name__: _lines(part) for part in (report_retrieval.switches, report_retrieval.duels, report_retrieval.music)},
+        **{part.__name__: _lines(part) for part in (switches, duels, music)},
     }  # fmt: skip
     out |= {name: _or_not_run(part, lab) for name, part in parts.items()}
     for name, figures in FIGURES.items():

@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 from experiments.__main__ import command
 from experiments.report import fill
-from experiments.tables import read_csv
 from experiments.theory.bounds import theorem_inner_steps
 from experiments.theory.run import rate_of_decay, smallest_epsilon, step_bounds
 from experiments.verdicts import HOLDS, NOT, PART, UNKNOWN, convex_scaling, four_times, judge_all, recall

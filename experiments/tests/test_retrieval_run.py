@@ -1,4 +1,4 @@
-"""Retrieval and music as they are run: on a small file of features, without a second count; claims from tables by hand."""
+"""Retrieval on a small file of features; the claims on retrieval and music from tables made by hand."""
 
 from __future__ import annotations
 
@@ -50,10 +50,14 @@ def test_retrieval_on_a_file_of_features(tmp_path, few_images):
     rows = read_csv(tmp_path / "table2/results/table2.csv")
     assert {row["dataset"] for row in rows} == {"sun"}
     printed = where(rows, procedure=None)
-    kinds = {(row["settings"], row["budget"]) for row in printed}
-    assert kinds == {(None, 0), ("tuned", 6), ("tuned", 9), ("tuned", 18), *((s, b) for s in ("authors", "programs") for b in (6, 9))}
+    tuned, theirs = (
+        {("tuned", 6), ("tuned", 9), ("tuned", 18)},
+        {(s, b) for s in ("authors", "programs") for b in (6, 9)},
+    )
+    assert {(row["settings"], row["budget"]) for row in printed} == {(None, 0)} | tuned | theirs
     assert len(where(printed, settings="tuned", budget=6)) == 2 * 17
-    assert all(0 < row["map_mean"] <= 1 and row["draws"] == (1 if row["method"] == "cvx" and row["budget"] == 9 else 2) for row in rows)
+    assert all(0 < row["map_mean"] <= 1 for row in rows)
+    assert {row["draws"] for row in rows if row["method"] != "cvx"} == {2}
     raw = where(printed, method="raw")[0]["map_mean"]
     best = max(row["map_mean"] for row in printed)
     assert best > raw > 1 / 3  # better than chance, and better still after embedding
@@ -62,8 +66,8 @@ def test_retrieval_on_a_file_of_features(tmp_path, few_images):
     assert all(row["recall_mean"] == pytest.approx(1.0) for row in recall)  # 30 can be listed at most
     assert {row["noise"] for row in recall} == {0.1}
     assert all((tmp_path / f"fig3/results/{name}.svg").is_file() for name in ("fig3", "fig3_authors"))
-    minutes = [json.loads((tmp_path / f"{name}/results/run.json").read_text())["trial_seconds"] for name in ("table2", "fig3")]
-    assert minutes[0] > 0 == minutes[1]  # counted once
+    records = [json.loads((tmp_path / f"{name}/results/run.json").read_text()) for name in ("table2", "fig3")]
+    assert records[0]["trial_seconds"] > 0 == records[1]["trial_seconds"]  # counted once
 
 
 @pytest.fixture
@@ -122,7 +126,10 @@ def test_procedures_are_judged_apart(folder):
 
 
 def test_the_authors_settings_are_judged_at_their_horizon(folder):
-    write_table2(folder, lambda loss, m, noise, s, budget, p: 0.5 + 0.1 * (m == "sbb" and budget in (30, 300) and s != "authors" or budget == 300 and m == "sbb"))
+    def score(loss, method, noise, settings, budget, procedure):
+        return 0.6 if method == "sbb" and (settings, budget) != ("authors", 30) else 0.5
+
+    write_table2(folder, score)
     assert verdict(best_retrieval(folder)[0]) == HOLDS
 
 
@@ -149,10 +156,12 @@ def test_longer_runs_of_cvx_are_cases_of_their_own(folder):
     write_csv(folder("table2") / "runs.csv", rows + longer)
     cases = non_convex(folder)[0]
     worse = [case for case in cases if not case.as_claimed]
-    assert {case.name for case in worse} == {f"Digits, {loss}, 10 %, 3 times the work for cvx" for loss in ("GNMDS", "STE")}
+    assert {case.name for case in worse} == {f"Digits, {x}, 10 %, 3 times the work for cvx" for x in ("GNMDS", "STE")}
 
 
-@pytest.mark.parametrize(("errors", "expected"), [((0.2, 0.3, 0.3), HOLDS), ((0.2, 0.3, 0.1), PART), ((0.2, 0.1, 0.1), NOT)])
+@pytest.mark.parametrize(
+    ("errors", "expected"), [((0.2, 0.3, 0.3), HOLDS), ((0.2, 0.3, 0.1), PART), ((0.2, 0.1, 0.1), NOT)]
+)
 def test_music_by_split(folder, errors, expected):
     sbb, cvx, longer = errors
     rows = [
