@@ -48,7 +48,8 @@ def step_sizes(folder: Folder) -> Told:
     rows = read_csv(folder("fig1") / "jumps.csv")
     for row in rows:  # what is compared: how far from no change at all, and rises by epoch
         for part, count in (("early", 9), ("late", row["epochs"] - 10)):
-            row[f"{part}_change"] = max(math.log(row[f"{part}_jump"]), 1e-12)
+            jump = row[f"{part}_jump"]
+            row[f"{part}_change"] = None if jump is None else max(math.log(jump), 1e-12)
             row[f"{part}_rate"] = row[f"{part}_rise"] / count
     cases, told, rises = [], [], []
     for loss, title in LOSSES.items():
@@ -65,11 +66,13 @@ def step_sizes(folder: Folder) -> Told:
                  group="authors"),
         ]  # fmt: skip
         told.append(f"{median(zero, 'range'):.0f} / {median(sbb, 'range'):.1f}")
-        rises.append(f"{median(zero, 'early_rise'):.3f}")
-    negative, steps = (sum(row[name] for row in where(rows, rule="bb")) for name in ("negative", "epochs"))
+        rises.append(f"{sum(row['early_rise'] > 0.005 for row in zero)} of {len(zero)}")
+    negative, steps = (sum(row[name] for row in where(rows, rule="bb")) for name in ("negative", "steps"))
+    diverged = sum(row["diverged"] for row in where(rows, rule="sbb0"))
     return cases, (
-        f"Largest over smallest step of a run, SBB_0 / SBB_ε: {_by_loss(told)}. Rises of SBB_0's test error in ten "
-        f"epochs: {_by_loss(rises)}. Negative BB steps: {negative} of {steps:,}."
+        f"Largest over smallest step of a run, SBB_0 / SBB_ε: {_by_loss(told)}. Runs in which SBB_0's test error "
+        f"rises within ten epochs: {_by_loss(rises)}; {diverged} of {len(where(rows, rule='sbb0'))} runs diverge. "
+        f"Negative BB steps: {negative} of {steps:,}."
     )
 
 

@@ -67,7 +67,7 @@ def _accelerated(folder: Folder) -> str:
 
 def _negative(folder: Folder) -> str:
     rows = where(read_csv(folder("fig1") / "jumps.csv"), rule="bb")
-    return f"{sum(row['negative'] for row in rows)} of {sum(row['epochs'] for row in rows):,} BB steps are negative"
+    return f"{sum(row['negative'] for row in rows)} of {sum(row['steps'] for row in rows):,} BB steps are negative"
 
 
 def _draws(folder: Folder) -> str:

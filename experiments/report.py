@@ -290,13 +290,22 @@ def _fig1(lab: Lab) -> str:
     lines = []
     for loss, rule in dict.fromkeys((row["loss"], row["rule"]) for row in rows):
         mine = where(rows, loss=loss, rule=rule)
-        negative = f"{sum(r['negative'] for r in mine)} of {sum(r['epochs'] - 1 for r in mine)}"
-        jumps = (f"{np.median([r[f'{part}_jump'] for r in mine]):.3f}" for part in ("early", "late"))
+        negative = f"{sum(r['negative'] for r in mine)} of {sum(r['steps'] - 1 for r in mine)}"
+        whole = [r for r in mine if r["late_jump"] is not None]
+        jumps = (f"{np.median([r[f'{part}_jump'] for r in whole]):.3f}" for part in ("early", "late"))
         rises = (f"{np.median([r[f'{part}_rise'] for r in mine]):.3f}" for part in ("early", "late"))
         lines.append(
-            (LOSSES[loss], names[rule], negative, f"{np.median([r['range'] for r in mine]):.1f}", *jumps, *rises)
+            (
+                LOSSES[loss],
+                names[rule],
+                sum(r["diverged"] for r in mine),
+                negative,
+                f"{np.median([r['range'] for r in mine]):.1f}",
+                *jumps,
+                *rises,
+            )
         )
-    header = ("loss", "rule", "negative steps", "largest / smallest", "change in the first epochs", "later",
+    header = ("loss", "rule", "diverged", "negative steps", "largest / smallest", "change in the first epochs", "later",
               "rises of the error in the first epochs", "later")  # fmt: skip
     return _markdown(header, lines)
 

@@ -34,7 +34,7 @@ def _draw_steps(folder: Path, rows: list[Row]) -> list[Path]:
             linewidth=1.2,
             label="one start",
         )
-        below = [row for row in mine if row["step_size"] < 0]
+        below = [row for row in mine if (row["step_size"] or 0) < 0]
         if below:
             x, y = [r["epoch"] for r in below], [-r["step_size"] for r in below]
             ax.plot(x, y, "v", color="red", markersize=5, linestyle="", label="negative step (its size)")
@@ -72,5 +72,5 @@ def _draw_errors(folder: Path, rows: list[Row]) -> list[Path]:
 def _quantiles(rows: list[Row], column: str, levels: list[float]) -> tuple[list[int], np.ndarray]:
     """Epochs, and quantiles of the absolute values of a column in each of them."""
     epochs = sorted({row["epoch"] for row in rows})
-    values = [np.abs([row[column] for row in where(rows, epoch=epoch)]) for epoch in epochs]
+    values = [np.abs([row[column] for row in where(rows, epoch=epoch) if row[column] is not None]) for epoch in epochs]
     return epochs, np.array([np.quantile(v, levels) for v in values]).T

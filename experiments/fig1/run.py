@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from experiments.tables import Row, write_csv
 from experiments.trials import Lab, Params
 
 EXPERIMENT = "fig1"
+CHANCE = 0.5
 RULES = {"bb": "BB", "sbb0": "SBB$_0$", "sbb": "SBB$_ε$"}
 
 
@@ -34,7 +36,9 @@ def trial(params: Params) -> dict[str, Any]:
     result = solver.solve(
         objective, X0, np.random.default_rng(seed), callbacks=[lambda row, state: errors.append(part.error(state.X))]
     )
-    return {"steps": [row.step_size for row in result.history[1:]], "test_error": errors[1:]}
+    steps = [row.step_size for row in result.history[1:]]
+    lost = params["epochs"] - len(steps)  # epochs after a run has diverged: its error is that of chance
+    return {"steps": steps, "test_error": errors[1:] + [CHANCE] * lost, "diverged": lost > 0 and not result.converged}
 
 
 def run(lab: Lab) -> dict[str, Any]:
@@ -63,9 +67,9 @@ def run(lab: Lab) -> dict[str, Any]:
         head = {"loss": p["loss"], "rule": p["method"], "draw": p["draw"], "start": p["start"]}
         steps += [
             {**head, "epoch": epoch, "step_size": step, "test_error": error}
-            for epoch, (step, error) in enumerate(zip(r["steps"], r["test_error"]), 1)
+            for epoch, (step, error) in enumerate(itertools.zip_longest(r["steps"], r["test_error"]), 1)
         ]
-        jumps.append({**head, **summarise(r["steps"], r["test_error"], config.early)})
+        jumps.append({**head, "diverged": r["diverged"], **summarise(r["steps"], r["test_error"], config.early)})
     folder = lab.results(EXPERIMENT)
     write_csv(folder / "steps.csv", steps)
     write_csv(folder / "jumps.csv", jumps)
@@ -85,7 +89,8 @@ def summarise(steps: list[float], errors: list[float], early: int) -> Row:
     sizes = np.abs(np.array(steps[1:], dtype=float))
     logs, rises = np.abs(np.diff(np.log(sizes))), np.maximum(np.diff(errors), 0.0)
     return {
-        "epochs": len(steps),
+        "steps": len(steps),
+        "epochs": len(errors),
         "negative": sum(step < 0 for step in steps[1:]),
         "range": float(sizes.max() / sizes.min()),
         "early_jump": float(np.exp(logs[: early - 1].mean())),
