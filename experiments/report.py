@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -12,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments import deviations, report_retrieval
+from experiments import deviations
 from experiments.decision import verdict
 from experiments.methods import LOSSES, NAMES
 from experiments.registry import TITLES
+from experiments.report_retrieval import duels, music, switches
 from experiments.table2.config import TITLES as DATASETS
 from experiments.tables import PAPER, Row, read_csv, where, write_csv
 from experiments.trials import Lab
@@ -26,8 +26,8 @@ FIGURES = {
     "table1": ("table1", "tuning", "scaling"),
     "fig1": ("fig1", "errors"),
     "fig2": ("fig2", "fig2_authors"),
-    "table2": ("table2", "eigenpairs"),
-    "fig3": ("fig3",),
+    "table2": ("table2", "switches", "eigenpairs"),
+    "fig3": ("fig3", "fig3_authors"),
     "music": ("music",),
     "theory": ("bounds", "rate"),
 }
@@ -78,9 +78,8 @@ def blocks(lab: Lab, found: list[Verdict]) -> dict[str, str]:
     parts = {
         "run": _run_block, "entries1": _entries1, "entries2": _entries2, "table1": _table1, "chosen": _chosen,
         "edges": _edges, "fig1": _fig1, "fig2": _fig2, "table2": _table2, "theory": _theory,
+        **{part.__name__: _lines(part) for part in (switches, duels, music)},
     }  # fmt: skip
-    for name in ("switches", "duels", "music"):
-        parts[name] = functools.partial(_lines, getattr(report_retrieval, name))
     out |= {name: _or_not_run(part, lab) for name, part in parts.items()}
     for name, figures in FIGURES.items():
         folder = lab.results(name)
@@ -89,10 +88,6 @@ def blocks(lab: Lab, found: list[Verdict]) -> dict[str, str]:
         lines = [f"![{TITLES[name]} ({stem})]({path})" for stem, path in shown.items()]
         out[f"{name}-figures"] = "\n\n".join(lines) or "(not run)"
     return out
-
-
-def _lines(part: Callable[[Lab], report_retrieval.Lines], lab: Lab) -> str:
-    return _markdown(*part(lab))
 
 
 def _or_not_run(block: Callable[[Lab], str], lab: Lab) -> str:
@@ -105,6 +100,11 @@ def _or_not_run(block: Callable[[Lab], str], lab: Lab) -> str:
 def _markdown(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     lines = [list(header), ["---"] * len(list(header)), *(list(row) for row in rows)]
     return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _lines(part: Callable[[Lab], tuple[Iterable[str], list]]) -> Callable[[Lab], str]:
+    """The block of a part that gives a header and rows."""
+    return lambda lab: _markdown(*part(lab))
 
 
 def _number(value: float | None, digits: int = 3) -> str:

@@ -15,7 +15,7 @@ EXPERIMENT = "fig3"
 
 
 def run(lab: Lab) -> dict[str, Any]:
-    """Write Recall@K at the highest noise, one row for each K, from the table of Table 2, which is run if it is not there.
+    """Write Recall@K at the highest noise, one row for each K, from the table of Table 2, which is run if need be.
 
     By the procedure as printed with tuned settings after equal work, and by the authors' with theirs at their horizon.
     """

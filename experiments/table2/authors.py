@@ -1,8 +1,7 @@
 """What the authors' published programs do in retrieval, where that differs from the paper.
 
-Each difference is a switch of its own, so that its effect can be measured: the settings and lengths of the runs, how the
-programs take their steps, which eigenpairs become the embedding of the convex method, how features are mapped, and how
-a ranking is scored.
+Each difference is a switch of its own, so that its effect can be measured: how steps are taken, which eigenpairs become
+the embedding of the convex method, how features are mapped, and how a ranking is scored.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ TITLES = {"sun": "SUN397", "letters": "Letters", "digits": "Digits"}
 # Problems are drawn from seeds counted from 0; those for tuning from this.
 TUNING_DRAW = 1_000_000
 
-# How a test image is mapped and its ranking scored: each switch is a difference of the authors' programs from the paper.
+# How a test image is mapped and its ranking scored: each switch is a difference of the programs from the paper.
 SWITCHES = {
     "kernel": "coefficients from the kernel of the embedding",
     "width": "the authors' kernel width",

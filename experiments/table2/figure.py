@@ -11,6 +11,7 @@ from experiments.table2.config import CATEGORIES, TITLES
 from experiments.table2.switches import COLUMNS, PRINTED, read_grid
 from experiments.tables import read_csv, where
 
+
 def draw(folder: Path) -> list[Path]:
     """Draw all figures from the tables in `folder`; returns the files written."""
     files = [*_draw_noise(folder), *_draw_switches(folder)]
@@ -30,7 +31,9 @@ def _draw_noise(folder: Path) -> list[Path]:
             x = [100 * row["noise"] + 0.12 * (m - 3) for row in mine]  # side by side, so that bars do not overlap
             y, spread = [row["map_mean"] for row in mine], [row["map_std"] or 0.0 for row in mine]
             if mine:
-                ax.errorbar(x, y, yerr=spread, marker="o", markersize=4, capsize=2, label=LABELS[method], **look(method))
+                ax.errorbar(
+                    x, y, yerr=spread, marker="o", markersize=4, capsize=2, label=LABELS[method], **look(method)
+                )
         ax.set_xticks([100 * noise for noise in sorted({row["noise"] for row in rows})])
         ax.set_title(f"{TITLES[dataset]}, {title}")
         if k // 3 == len(datasets) - 1:
@@ -72,7 +75,9 @@ def _draw_eigenpairs(folder: Path) -> list[Path]:
         taken = CATEGORIES[dataset]
         left, right = axes[2 * k], axes[2 * k + 1]
         left.plot(range(1, len(values) + 1), values, ".", color="#6b7280", markersize=3)
-        left.plot(range(1, taken + 1), values[:taken], "o", color="#D55E00", markersize=4, label="first, as in the code")
+        left.plot(
+            range(1, taken + 1), values[:taken], "o", color="#D55E00", markersize=4, label="first, as in the code"
+        )
         top = range(len(values) - taken + 1, len(values) + 1)
         left.plot(top, values[-taken:], "o", color="#0072B2", markersize=4, label="largest, as in the paper")
         left.set_yscale("symlog", linthresh=1e-3)
@@ -92,4 +97,3 @@ def _draw_eigenpairs(folder: Path) -> list[Path]:
         right.set(title=f"{TITLES[dataset]}, {LOSSES[loss]}", xlabel="Step of projected gradient, over n", ylabel="MAP")
     shared_legend(figure, axes, most_columns=4)
     return save(figure, folder, "eigenpairs")
-

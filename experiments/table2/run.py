@@ -21,10 +21,23 @@ from experiments.problems import RetrievalProblem, retrieval_problem
 from experiments.search import Point, search, untried
 from experiments.sun import load_sun
 from experiments.table2.authors import (
-    Embedding, before_projection, first_eigenpairs, map_features, scores_with_query, squared_distances,
+    Embedding,
+    before_projection,
+    first_eigenpairs,
+    map_features,
+    scores_with_query,
+    squared_distances,
 )  # fmt: skip
 from experiments.table2.config import (
-    AUTHORS, CATEGORIES, FULL, PRINTED, QUICK, SWITCHES, TUNING_DRAW, Config, K,
+    AUTHORS,
+    CATEGORIES,
+    FULL,
+    PRINTED,
+    QUICK,
+    SWITCHES,
+    TUNING_DRAW,
+    Config,
+    K,
 )  # fmt: skip
 from experiments.tables import Row, write_csv
 from experiments.trials import Lab, Params
@@ -245,7 +258,7 @@ class Run:
                 if noise == most or not slow:
                     found.append(("authors", 0, self.judged(loss, method, settings, noise, draw, longer)))
                 # the convex STE of the programs takes eigenvectors of a matrix that is not symmetric: slow
-                if noise == most and (draw == 0 or not slow):
+                if noise == most and (draw == 0 or method != "cvx"):
                     point = loss, *_programmed(loss, method), noise, draw
                     found.append(("programs", 0, self.judged(*point, [] if method == "cvx" else longer)))
         return found
@@ -266,11 +279,9 @@ class Run:
         procedures = [PRINTED, procedure("eigenpairs"), authors_procedure(""), procedure(*SWITCHES)]
         for loss in ("hinge", "ste"):
             authors = AUTHORS[loss]["cvx"]["step"]
+            rest = config.switched_noise, 0, [config.step_budget], procedures
             params = [
-                {
-                    **self.params(loss, "cvx", {"step": step}, config.switched_noise, 0, [config.step_budget], procedures),
-                    "spectrum": step == authors,
-                }
+                {**self.params(loss, "cvx", {"step": step}, *rest), "spectrum": step == authors}
                 for step in (authors, *config.steps)
             ]  # fmt: skip
             for one, r in zip(params, self.lab.collect(EXPERIMENT, "steps of the convex method", trial, params)):
@@ -330,7 +341,7 @@ def _rows(settings: str, number: int, params: Params, result: dict[str, Any]) ->
 
 
 def _programmed(loss: str, method: str) -> tuple[str, Settings]:
-    """The method and settings of a program: those of Batch, SGD and SVRG do as they should, SBB_0 mostly takes BB steps."""
+    """The method and settings of a program: Batch, SGD and SVRG do as they should, SBB_0 mostly takes BB steps."""
     settings = AUTHORS[loss][method]
     if method in ("batch", "sgd", "svrg"):
         return method, settings
@@ -353,7 +364,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def summarise(runs: list[Row], config: Config) -> list[Row]:
-    """Mean over all pairs of a tuning draw and a draw, and standard deviation over the draws (of the mean over tuning)."""
+    """Mean over all pairs of a tuning draw and a draw; standard deviation over the draws, of the mean over tuning."""
     groups: dict[tuple, list[Row]] = {}
     for row in runs:
         key = ("dataset", "procedure", "settings", "budget", "noise", "loss", "method")

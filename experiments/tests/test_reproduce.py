@@ -1,15 +1,12 @@
-"""`python -m experiments`: tables from a seed, resumed, drawn again; retrieval on a file of features; the page."""
+"""`python -m experiments`: tables from a seed, resumed, drawn again; the page."""
 
 from __future__ import annotations
 
 import csv
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
-import experiments.table2.run as table2
-import numpy as np
 import pytest
 from click.testing import CliRunner
 from experiments.__main__ import command
@@ -105,41 +102,6 @@ def test_draw_only_draws_from_the_tables(fig1_folder, monkeypatch):
     result = reproduce(*FIG1, "--out", fig1_folder, "--draw-only")
     assert result.stdout.splitlines() == [str(figure) for figure in figures]
     assert all(figure.stat().st_size > 5000 for figure in figures)
-
-
-@pytest.fixture
-def few_images(monkeypatch):
-    """Retrieval in seconds: three categories of the file alone."""
-    small = replace(
-        table2.QUICK, seeds=2, n_train=8, n_test=10, n_triplets=600, budget=6, cvx_budget=8, tuning_every=24,
-        datasets=("sun",), noises=(0.0, 0.1),
-    )  # fmt: skip
-    monkeypatch.setattr(table2, "config_for", lambda lab: small)
-
-
-def sun_file(folder):
-    rng = np.random.default_rng(0)
-    labels = np.repeat([3, 5, 9], 25)
-    features = rng.normal(size=(75, 6)) + 2 * np.eye(6)[np.repeat([0, 1, 2], 25)]
-    path = folder / "sun.npz"
-    np.savez(path, testdata=features, testgnd=labels)
-    return path
-
-
-def test_retrieval_on_a_file_of_features(tmp_path, few_images):
-    reproduce("fig3", "--sun", sun_file(tmp_path), "--out", tmp_path, "--n-jobs", 1)
-    rows = read_csv(tmp_path / "table2/results/table2.csv")
-    assert {row["dataset"] for row in rows} == {"sun"}
-    assert len(rows) == 2 * (1 + 17)
-    assert all(0 < row["map_mean"] <= 1 and row["draws"] == 2 for row in rows)
-    raw = next(row for row in rows if row["method"] == "raw")
-    best = max(row["map_mean"] for row in rows)
-    assert best > raw["map_mean"] > 1 / 3  # better than chance, and better still after embedding
-    recall = read_csv(tmp_path / "fig3/results/recall.csv")
-    assert {row["k"] for row in recall} == set(range(40, 101, 10))
-    assert all(row["recall_mean"] == pytest.approx(1.0) for row in recall)  # 29 others can be listed at most
-    assert {row["noise"] for row in recall} == {0.1}
-    assert (tmp_path / "fig3/results/fig3.svg").is_file()
 
 
 def test_the_page_takes_what_there_is(fig1_folder):
