@@ -86,7 +86,8 @@ def _draw_eigenpairs(folder: Path) -> list[Path]:
             (None, "#0072B2", "-", "largest, map as printed"),
             ("eigenpairs", "#D55E00", "-", "first, map as printed"),
             ("kernel+width+query", "#0072B2", "--", "largest, authors' map"),
-            ("kernel+width+query+eigenpairs+imaginary", "#D55E00", "--", "first, authors' map"),
+            ("kernel+width+query+eigenpairs", "#D55E00", "--", "first, authors' map"),
+            ("kernel+width+query+eigenpairs+imaginary", "#D55E00", ":", "first, authors' map, imaginary"),
         ):
             mine = sorted(where(steps, dataset=dataset, loss=loss, procedure=name), key=lambda row: row["step"])
             x, y = [row["step"] for row in mine], [row["map"] for row in mine]

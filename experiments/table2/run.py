@@ -42,6 +42,7 @@ from experiments.table2.config import (
 from experiments.tables import Row, write_csv
 from experiments.trials import Lab, Params
 from experiments.watch import trace
+from nearer.featuremap import mean_squared_distance
 from nearer.metrics.retrieval import retrieval_scores
 from nearer.objective import LocalObjective
 from nearer.solvers.convex import points_from_gram
@@ -93,10 +94,12 @@ def authors_procedure(method: str) -> str:
 
 def all_procedures(method: str) -> list[str]:
     """Every switch by itself, and all together; imaginary coordinates only as in the programs, with all else."""
-    alone = [PRINTED, "kernel", "width", "query", procedure("kernel", "width"), authors_procedure("")]
+    every = authors_procedure(method)
+    found = [PRINTED, "kernel", "width", "query", procedure("kernel", "width"), procedure("width", "unit"), every]
+    found.append(procedure(*every.split("+"), "unit"))
     if method == "cvx":
-        alone += ["eigenpairs", authors_procedure(method), procedure(*SWITCHES)]
-    return alone
+        found += ["eigenpairs", authors_procedure(""), procedure(*every.split("+"), "imaginary")]
+    return found
 
 
 def trial(params: Params) -> dict[str, Any]:
@@ -155,18 +158,20 @@ def scores_by(
 ) -> dict[str, dict[str, Any]]:
     """Scores of an embedding by each procedure."""
 
+    scale = mean_squared_distance(np.concatenate([p.train_features, p.test_features])) ** 0.5
+
     @functools.lru_cache
-    def mapped(eigenpairs: bool, imaginary: bool, kernel: bool, width: bool) -> tuple[np.ndarray, np.ndarray]:
+    def mapped(eigenpairs: bool, imaginary: bool, kernel: bool, width: bool, unit: bool) -> tuple[np.ndarray, ...]:
         embedding = first if eigenpairs and first is not None else largest
         if not imaginary:
             embedding = Embedding.real(embedding.places)
-        places = map_features(embedding, p.train_features, p.test_features, own_kernel=kernel, authors_width=width)
-        return places, embedding.imaginary
+        train, test = (X / (scale if unit else 1.0) for X in (p.train_features, p.test_features))
+        return map_features(embedding, train, test, own_kernel=kernel, authors_width=width), embedding.imaginary
 
     found = {}
     for name in procedures:
         on = name.split("+")
-        places, imaginary = mapped(*(switch in on for switch in ("eigenpairs", "imaginary", "kernel", "width")))
+        places, imaginary = mapped(*(switch in on for switch in ("eigenpairs", "imaginary", "kernel", "width", "unit")))
         found[name] = with_query(places, p.test_labels, imaginary) if "query" in on else score(places, p.test_labels)
     return found
 
@@ -276,7 +281,8 @@ class Run:
         if self.large:
             return [], []
         config, rows, spectra = self.config, [], []
-        procedures = [PRINTED, procedure("eigenpairs"), authors_procedure(""), procedure(*SWITCHES)]
+        imaginary = procedure(*authors_procedure("cvx").split("+"), "imaginary")
+        procedures = [PRINTED, procedure("eigenpairs"), authors_procedure(""), authors_procedure("cvx"), imaginary]
         for loss in ("hinge", "ste"):
             authors = AUTHORS[loss]["cvx"]["step"]
             rest = config.switched_noise, 0, [config.step_budget], procedures

@@ -16,12 +16,15 @@ COLUMNS: dict[str, tuple[str, str | None]] = {
     "authors' settings": ("authors", None),
     "+ query": ("authors", "query"),
     "+ width": ("authors", "width"),
+    "+ width, unit": ("authors", "width+unit"),
     "+ kernel": ("authors", "kernel"),
     "+ kernel, width": ("authors", "kernel+width"),
     "+ all": ("authors", "all"),
+    "+ all, unit": ("authors", "all, unit"),
     "+ programs": ("programs", "all"),
     "+ imaginary": ("programs", "imaginary"),
 }
+_WHOLE = {"all": "", "all, unit": "+unit", "imaginary": "+imaginary"}  # only the convex method has eigenpairs
 PRINTED = "paper"
 Grid = dict[tuple[str, str, str], dict[str, float]]
 """MAP by dataset, loss and method, then by column; the paper's own figures are in a column too."""
@@ -51,9 +54,9 @@ def agreement(grid: Grid, dataset: str, loss: str, column: str) -> float:
 
 
 def _value(cell: list[Row], method: str, settings: str, procedure: str | None) -> float | None:
-    if procedure in ("all", "imaginary"):  # only the convex method has eigenpairs
-        extra = {"all": "+eigenpairs", "imaginary": "+eigenpairs+imaginary"}[procedure] if method == "cvx" else ""
-        procedure = "kernel+width+query" + extra
+    if procedure in _WHOLE:
+        procedure = "kernel+width+query" + ("+eigenpairs" if method == "cvx" else "") + _WHOLE[procedure]
+        procedure = procedure if method == "cvx" else procedure.replace("+imaginary", "")
     kept = shortest(where(cell, settings=settings)) if settings == "tuned" else where(cell, settings=settings)
     found = sorted(where(kept, procedure=procedure, method=method), key=lambda row: row["budget"])
     return found[-1]["map_mean"] if found else None
