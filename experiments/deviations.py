@@ -25,8 +25,8 @@ class Deviation:
 
 def table(folder: Folder) -> str:
     """All deviations as a table in Markdown."""
-    lines = ["| paper (P) or scripts (S) | here | effect |", "| --- | --- | --- |"]
-    return "\n".join([*lines, *(f"| {d.theirs} | {d.here} | {_effect(d, folder)} |" for d in DEVIATIONS)])
+    lines = ["|paper (P) or scripts (S)|here|effect|", "|---|---|---|"]
+    return "\n".join([*lines, *(f"|{d.theirs}|{d.here}|{_effect(d, folder)}|" for d in DEVIATIONS)])
 
 
 def _effect(deviation: Deviation, folder: Folder) -> str:

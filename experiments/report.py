@@ -98,7 +98,7 @@ def _or_not_run(block: Callable[[Lab], str], lab: Lab) -> str:
 
 def _markdown(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     lines = [list(header), ["---"] * len(list(header)), *(list(row) for row in rows)]
-    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return "\n".join("|" + "|".join(str(cell).replace("|", "\\|") for cell in line) + "|" for line in lines)
 
 
 def _lines(part: Callable[[Lab], tuple[Iterable[str], list]]) -> Callable[[Lab], str]:
@@ -177,15 +177,15 @@ def _entries1(lab: Lab) -> str:
         cells = [_reached(row[0]) if row else "-" for row in mine]
         rows.append((LOSSES[entry["loss"]], _short(entry["method"]), f"{1e3 * entry['mean']:.0f}", *cells))
     return _markdown(
-        ("loss", "method", "paper, ms", "authors' settings: ms (N gradients)", "tuned: ms (N gradients)"), rows
+        ("loss", "method", "paper, ms", "authors' settings, ms/N gradients", "tuned, ms/N gradients"), rows
     )
 
 
 def _reached(row: Row) -> str:
     """Mean milliseconds and work, or how many starts got to the target."""
     if row["work_mean"] is None:
-        return f"{row['reached']} of {row['starts']} starts"
-    return f"{_milliseconds(row['seconds_mean'])} ({row['work_mean']:.1f})"
+        return f"{row['reached']}/{row['starts']} starts"
+    return f"{_milliseconds(row['seconds_mean'])}/{row['work_mean']:.1f}"
 
 
 def _short(method: str) -> str:
