@@ -32,7 +32,8 @@ def duel(
 ) -> Case:  # fmt: skip
     """The case of two methods from their rows, matched by draw and start."""
     found = {(row["draw"], row["start"]): row[column] for row in theirs}
-    pairs = [(row[column], found[row["draw"], row["start"]], row["draw"]) for row in ours]
+    both = [row for row in ours if (row["draw"], row["start"]) in found]
+    pairs = [(row[column], found[row["draw"], row["start"]], row["draw"]) for row in both]
     return compare(name, *map(list, zip(*pairs)), measure, tuple(claimed), **options)
 
 
@@ -69,12 +70,10 @@ def step_sizes(folder: Folder) -> Told:
         ]  # fmt: skip
         told.append(f"{median(zero, 'range'):.0f}/{median(sbb, 'range'):.1f}")
         rises.append(f"{sum(row['early_rise'] > 0.005 for row in zero)} of {len(zero)}")
-    negative, steps = (sum(row[name] for row in where(rows, rule="bb")) for name in ("negative", "steps"))
     diverged = sum(row["diverged"] for row in where(rows, rule="sbb0"))
     return cases, (
         f"Largest over smallest step of a run, SBB_0/SBB_ε: {_by_loss(told)}. Runs in which SBB_0's test error "
-        f"rises within ten epochs: {_by_loss(rises)}; {diverged} of {len(where(rows, rule='sbb0'))} runs diverge. "
-        f"Negative BB steps: {negative} of {steps:,}."
+        f"rises within ten epochs: {_by_loss(rises)}; {diverged} of {len(where(rows, rule='sbb0'))} runs diverge."
     )
 
 
@@ -223,11 +222,12 @@ def effective(rows: list[Row], name: str, group: str) -> Case:
 
 
 def _ratios(rows: list[Row]) -> list[Row]:
-    """Seconds of cvx over those of SBB_ε, by draw and start."""
+    """Seconds of cvx over those of SBB_ε, by draw and start, where SBB_ε gets to the target."""
     ours = {(row["draw"], row["start"]): row["seconds"] for row in where(rows, method="sbb")}
     return [
-        {**row, "ratio": None if row["seconds"] is None else row["seconds"] / ours[row["draw"], row["start"]]}
+        {**row, "ratio": row["seconds"] and row["seconds"] / ours[row["draw"], row["start"]]}
         for row in where(rows, method="cvx")
+        if ours[row["draw"], row["start"]] is not None
     ]
 
 

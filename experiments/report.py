@@ -162,8 +162,8 @@ def _run_block(lab: Lab) -> str:
     minutes = sum(record["trial_seconds"] for record in records.values()) / 60
     lines = [f"{machine}; {versions}. Commit: {', '.join(commits)}. {minutes:.0f} core-minutes:"]
     table = _markdown(
-        ("part", "core-minutes", "processes"),
-        ((name, f"{r['trial_seconds'] / 60:.1f}", r["jobs"]) for name, r in records.items() if r["trial_seconds"]),
+        ("part", "core-minutes"),
+        ((name, f"{r['trial_seconds'] / 60:.1f}") for name, r in records.items() if r["trial_seconds"]),
     )
     return " ".join(lines) + "\n\n" + table
 
