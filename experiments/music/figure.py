@@ -23,8 +23,7 @@ def draw(folder: Path) -> list[Path]:
             ax.plot(sum(errors) / len(errors), y, "|", color="black", markersize=12, markeredgewidth=2)
         ax.set_yticks(range(len(lines)), [f"{LABELS[m]}, {b} N" for m, b in lines], fontsize=8)
         ax.set_ylim(len(lines) - 0.5, -0.5)
-        whose = "tuned" if settings == "tuned" else "authors' settings"
-        ax.set(title=f"{title}, {whose}")
+        ax.set_title(f"{title}, " + {"tuned": "tuned", "authors": "authors' settings"}[settings])
         if k // 3 == 1:
             ax.set_xlabel("Test error (dots: splits; bar: mean)")
     return save(figure, folder, "music")

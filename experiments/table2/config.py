@@ -57,8 +57,8 @@ class Config:
 
 FULL = Config()
 QUICK = Config(
-    draws=2, tuning_draws=1, noises=(0.0, 0.1), n_train=20, n_triplets=10_000, budget=15,
-    horizons=(("hinge", 45), ("ste", 45), ("tste", 30)), tuning_every=12, tuning_rounds=1, steps=(0.3, 30.0),
+    draws=2, tuning_draws=1, noises=(0.0, 0.1), n_train=15, n_test=20, n_triplets=6_000, budget=12,
+    horizons=(("hinge", 36), ("ste", 36), ("tste", 24)), tuning_every=12, tuning_rounds=1, steps=(0.3, 30.0),
     step_budget=10, datasets=("digits",),
 )  # fmt: skip
 

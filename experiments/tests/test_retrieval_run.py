@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from experiments.__main__ import command
 from experiments.claims_retrieval import best_recall, best_retrieval, non_convex, non_convex_on_music, reasonable
 from experiments.decision import HOLDS, NOT, PART, verdict
+from experiments.deviations import table
 from experiments.methods import LOSSES, METHODS
 from experiments.table2.config import K
 from experiments.table2.switches import agreement, read_grid
@@ -188,3 +189,21 @@ def test_the_order_of_the_paper_agrees_with_itself(folder):
     for loss in LOSSES:
         assert agreement(grid, "digits", loss, "tuned") == pytest.approx(1.0)
         assert agreement(grid, "digits", loss, "authors' settings") == pytest.approx(-1.0)
+
+
+def test_effects_of_deviations_are_ranges_over_what_is_alike(folder):
+    def row(settings, budget, method, procedure, value):
+        return {"dataset": "digits", "procedure": procedure, "settings": settings, "budget": budget, "loss": "ste",
+                "method": method, "map_mean": value}  # fmt: skip
+
+    folder("table2").mkdir()
+    rows = [
+        row("tuned", 30, "sgd", None, 0.5), row("tuned", 300, "sgd", None, 0.6), row("tuned", 30, "sgd", "query", 0.52),
+        row("authors", 30, "sbb0", None, 0.4), row("authors", 30, "sbb0", "query", 0.45),
+        row("programs", 30, "sbb0", None, 0.1), row("programs", 300, "sbb0", None, 0.9),
+    ]  # fmt: skip
+    write_csv(folder("table2") / "switches.csv", rows)
+    text = table(folder)
+    assert "MAP +0.020 to +0.050" in text  # the query, of a pair each
+    assert "MAP -0.300 to -0.300" in text  # BB steps, at the budget that both have
+    assert "on from 30 N: MAP +0.100 to +0.100" in text
