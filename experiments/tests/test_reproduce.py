@@ -162,7 +162,7 @@ def test_verdict_on_four_times(folder, authors, programmed, tuned, expected):
     cases, figures = four_times(folder)
     assert len(cases) == 9
     assert verdict(cases) == expected
-    assert f"tuned {tuned:.1f} / {tuned:.1f} / {tuned:.1f}" in figures
+    assert f"tuned {tuned:.1f}, {tuned:.1f}, {tuned:.1f}" in figures
 
 
 @pytest.mark.parametrize(("at_100", "last", "expected"), [(1.0, 90.0, HOLDS), (8.0, 90.0, PART), (8.0, 2.0, NOT)])
