@@ -64,15 +64,6 @@ class Parts:
         return total, gradient
 
 
-class PlainSteps(Parts):
-    """An objective whose steps are plain while snapshots are of a part: what a method is without its corrections."""
-
-    def mixed_pass(
-        self, X: np.ndarray, snapshot: Snapshot, step: float, n_steps: int, seed: int, first: int = 0
-    ) -> tuple[np.ndarray, int]:
-        return self.objective.sgd_pass(X, step, n_steps, seed, first=first), 0
-
-
 @dataclass
 class WarmSVRG(SVRG):
     """SVRG after passes of AdaGrad steps, whose mean loss is the first objective of the history.

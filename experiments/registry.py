@@ -38,7 +38,7 @@ def has_run(lab: Lab, name: str) -> bool:
 
 def run(lab: Lab, name: str) -> None:
     """Run an experiment: trials that are missing, then its tables."""
-    lab.trial_seconds, lab.trials_read = 0.0, 0
+    lab.trial_seconds[name], lab.trials_read[name] = 0.0, 0
     started = time.perf_counter()
     settings = importlib.import_module(f"experiments.{name}.run").run(lab)
     write_run(
@@ -50,8 +50,8 @@ def run(lab: Lab, name: str) -> None:
         jobs=lab.jobs,
         settings=settings,
         wall_seconds=time.perf_counter() - started,
-        trial_seconds=lab.trial_seconds,
-        trials_read_from_an_earlier_run=lab.trials_read,
+        trial_seconds=lab.trial_seconds[name],
+        trials_read_from_an_earlier_run=lab.trials_read[name],
     )
 
 

@@ -5,26 +5,33 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from experiments.methods import GROWING, LOSSES, NAMES
+import numpy as np
+
+from experiments import deviations
+from experiments.decision import verdict
+from experiments.methods import LOSSES, NAMES
 from experiments.registry import TITLES
+from experiments.report_retrieval import duels, music, switches
 from experiments.table2.config import TITLES as DATASETS
-from experiments.tables import PAPER, Row, read_csv, where
+from experiments.tables import PAPER, Row, read_csv, where, write_csv
 from experiments.trials import Lab
-from experiments.verdicts import judge_all
+from experiments.verdicts import Verdict, judge_all, tally
 from nearer.io.files import atomic_write
 
 FIGURES = {
     "table1": ("table1", "tuning", "scaling"),
-    "fig1": ("fig1",),
+    "fig1": ("fig1", "errors"),
     "fig2": ("fig2", "fig2_authors"),
-    "table2": ("table2",),
-    "fig3": ("fig3",),
+    "table2": ("table2", "switches", "eigenpairs"),
+    "fig3": ("fig3", "fig3_authors"),
     "music": ("music",),
     "theory": ("bounds", "rate"),
 }
+PAGE = ("verdicts", "entries1", "entries2", "deviations", "run")
 _MARKERS = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
 _NAMES = {k: v.replace("$", "") for k, v in {**NAMES, "raw": "raw features"}.items()}
 
@@ -32,16 +39,19 @@ _NAMES = {k: v.replace("$", "") for k, v in {**NAMES, "raw": "raw features"}.ite
 def write(lab: Lab, root: Path) -> Path:
     """Fill the page from the tables; returns the file written.
 
-    The committed results go to ``experiments/RESULTS.md``, and the verdicts also to ``docs/reproduction.md``; those of
-    any other folder to a page in that folder.
+    The committed results go to ``experiments/RESULTS.md``, and part of them to ``docs/reproduction.md``; those of
+    any other folder to a page in that folder. All cases that decide claims are in ``cases.csv`` beside the page.
     """
     template = root / "experiments" / "RESULTS.md"
     target = lab.out / template.name
-    content = blocks(lab)
-    _rewrite(template, target, content)
+    found = judge_all(lab.results)
+    content = blocks(lab, found)
+    _rewrite(template, target, {name: text for name, text in content.items() if name == "run" or name not in PAGE})
     if target.resolve() == template.resolve():
         page = root / "docs" / "reproduction.md"
-        _rewrite(page, page, {name: content[name] for name in ("verdicts", "speed")})
+        _rewrite(page, page, {name: content[name] for name in PAGE})
+    cases = [{"claim": v.claim.name, **asdict(c), "as_claimed": c.as_claimed} for v in found for c in v.cases]
+    write_csv(lab.out / "cases.csv", [{**case, "claimed": " ".join(case["claimed"])} for case in cases])
     return target
 
 
@@ -61,21 +71,15 @@ def fill(text: str, content: dict[str, str]) -> str:
     return _MARKERS.sub(lambda found: f"{found[1]}{content[found[2]].strip()}\n{found[3]}", text)
 
 
-def blocks(lab: Lab) -> dict[str, str]:
-    """All generated parts of the page, by the name of their markers."""
-    out = {
-        "verdicts": _verdicts(lab),
-        "run": _or_not_run(_run_block, lab),
-        "speed": _or_not_run(_speed, lab),
-        "table1": _or_not_run(_table1, lab),
-        "chosen": _or_not_run(_chosen, lab),
-        "edges": _or_not_run(_edges, lab),
-        "fig1": _or_not_run(_fig1, lab),
-        "fig2": _or_not_run(_fig2, lab),
-        "table2": _or_not_run(_table2, lab),
-        "music": _or_not_run(_music, lab),
-        "theory": _or_not_run(_theory, lab),
-    }
+def blocks(lab: Lab, found: list[Verdict]) -> dict[str, str]:
+    """All generated parts of the pages, by the name of their markers."""
+    out = {"verdicts": _verdicts(found), "cases": _cases(found, lab.quick), "deviations": deviations.table(lab.results)}
+    parts = {
+        "run": _run_block, "entries1": _entries1, "entries2": _entries2, "table1": _table1, "chosen": _chosen,
+        "edges": _edges, "fig1": _fig1, "fig2": _fig2, "table2": _table2, "theory": _theory,
+        **{part.__name__: _lines(part) for part in (switches, duels, music)},
+    }  # fmt: skip
+    out |= {name: _or_not_run(part, lab) for name, part in parts.items()}
     for name, figures in FIGURES.items():
         folder = lab.results(name)
         found = [folder / f"{figure}.png" for figure in figures]
@@ -94,18 +98,53 @@ def _or_not_run(block: Callable[[Lab], str], lab: Lab) -> str:
 
 def _markdown(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     lines = [list(header), ["---"] * len(list(header)), *(list(row) for row in rows)]
-    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return "\n".join("|" + "|".join(str(cell).replace("|", "\\|") for cell in line) + "|" for line in lines)
+
+
+def _lines(part: Callable[[Lab], tuple[Iterable[str], list]]) -> Callable[[Lab], str]:
+    """The block of a part that gives a header and rows."""
+    return lambda lab: _markdown(*part(lab))
 
 
 def _number(value: float | None, digits: int = 3) -> str:
     return "-" if value is None else f"{value:.{digits}g}" if abs(value) < 1e-3 else f"{value:.{digits}f}"
 
 
-def _verdicts(lab: Lab) -> str:
-    found = judge_all(lambda name: lab.out / name / "results")
-    return _markdown(
-        ("", "claim", "verdict", "figures"), ((v.claim, v.text, f"**{v.verdict}**", v.figures) for v in found)
-    )
+def _verdicts(found: list[Verdict]) -> str:
+    """The claims; where the authors' settings and tuned ones lead to different verdicts, these as well."""
+    rows = []
+    for v in found:
+        split = {
+            words: verdict(mine)
+            for group, words in (("authors", "authors' settings"), ("tuned", "tuned"))
+            if (mine := [case for case in v.cases if case.group == group])
+        }
+        parts = "; ".join(f"{words}: {one}" for words, one in split.items()) if len(set(split.values())) > 1 else ""
+        count = f"{sum(case.as_claimed for case in v.cases)}/{len(v.cases)}"
+        told = f"**{v.verdict}** {count}" + (f" ({parts})" if parts else "")
+        rows.append((v.claim.name, v.claim.words, told if v.cases else v.verdict, v.figures))
+    return _markdown(("", "claim", "verdict, cases as claimed", "our figures"), rows)
+
+
+def _cases(found: list[Verdict], quick: bool) -> str:
+    """How the cases of each claim come out, and which do not come out as claimed."""
+    rows = [
+        (
+            v.claim.name,
+            f"**{v.verdict}**",
+            tally(v.cases),
+            "; ".join(
+                f"{case.group + ', ' if case.group else ''}{case.name} ({case.outcome})"
+                for case in v.cases
+                if not case.as_claimed
+            )
+            or "-",
+        )
+        for v in found
+        if v.cases
+    ]
+    few = "Few pairs decide little: most cases stay open.\n\n" if quick else ""
+    return few + _markdown(("", "verdict", "cases", "not as claimed"), rows)
 
 
 def _run_block(lab: Lab) -> str:
@@ -119,76 +158,78 @@ def _run_block(lab: Lab) -> str:
     last = list(records.values())[-1]
     versions = ", ".join(f"{name} {version}" for name, version in last["versions"].items())
     machine = f"{last['machine']['processor']}, {last['machine']['cores']} cores, {last['machine']['system']}"
+    commits = list(dict.fromkeys(record["commit"] for record in records.values()))
     minutes = sum(record["trial_seconds"] for record in records.values()) / 60
-    lines = [f"Machine: {machine}. Versions: {versions}."]
-    lines.append(
-        f"Command: `python -m experiments all`; the trials of all experiments took {minutes:.0f} minutes together."
-    )
+    lines = [f"{machine}; {versions}. Commit: {', '.join(commits)}. {minutes:.0f} core-minutes:"]
     table = _markdown(
-        ("experiment", "commit", "seed", "processes", "minutes", "minutes of trials", "trials of an earlier run"),
-        (
-            (name, r["commit"], r["seed"], r["jobs"], f"{r['wall_seconds'] / 60:.1f}", f"{r['trial_seconds'] / 60:.1f}",
-             r["trials_read_from_an_earlier_run"])
-            for name, r in records.items()
-        ),
-    )  # fmt: skip
+        ("part", "core-minutes"),
+        ((name, f"{r['trial_seconds'] / 60:.1f}") for name, r in records.items() if r["trial_seconds"]),
+    )
     return " ".join(lines) + "\n\n" + table
 
 
-def _speed(lab: Lab) -> str:
-    """SVRG-SBB against the paper's times, and against the other stochastic methods by work."""
-    table, paper = read_csv(lab.out / "table1/results/table1.csv"), read_csv(PAPER / "table1.csv")
+def _entries1(lab: Lab) -> str:
+    """One row for each entry of the paper's Table 1: its seconds; ours, with the work."""
+    table, paper = read_csv(lab.results("table1") / "table1.csv"), read_csv(PAPER / "table1.csv")
     rows = []
-    for loss, title in LOSSES.items():
-        printed = where(paper, loss=loss, method="sbb")[0]["mean"]
-        for settings, method in (("tuned", "sbb"), ("tuned", "sbb-grow"), ("authors", "sbb")):
-            mine = {row["method"]: row for row in where(table, loss=loss, settings=settings)}
-            if method not in mine or mine[method]["seconds_mean"] is None:
-                continue
-            seconds = mine[method]["seconds_mean"]
-            rivals = {
-                m: mine[m]["work_mean"] for m in ("sgd", "svrg", "sbb0", "sbb") if mine[m]["work_mean"] is not None
-            }
-            quick = min(rivals, key=rivals.__getitem__)
-            others = {m: w for m, w in rivals.items() if m != "sgd"}
-            variance_reduced = min(others, key=others.__getitem__)
-            rows.append(
-                (
-                    title,
-                    settings + (", growing*" if method in GROWING else ""),
-                    f"{1e3 * seconds:.2f}",
-                    f"{1e3 * printed:.0f}",
-                    f"{printed / seconds:.0f}",
-                    f"{mine[method]['work_mean']:.2f}",
-                    f"{_NAMES[quick]}, {rivals[quick]:.2f}",
-                    f"{_NAMES[variance_reduced]}, {others[variance_reduced]:.2f}",
-                )
-            )
-    header = (
-        "loss", "settings", "SBB_ε here, ms", "SBB_ε in the paper, ms", "times faster", "work of SBB_ε",
-        "least work of a stochastic method of the paper", "least work of an SVRG of the paper",
-    )  # fmt: skip
-    return _markdown(header, rows)
+    for entry in paper:
+        mine = [where(table, loss=entry["loss"], method=entry["method"], settings=s) for s in ("authors", "tuned")]
+        cells = [_reached(row[0]) if row else "-" for row in mine]
+        rows.append((LOSSES[entry["loss"]], _short(entry["method"]), f"{1e3 * entry['mean']:.0f}", *cells))
+    return _markdown(
+        ("loss", "method", "paper, ms", "authors' settings, ms/N gradients", "tuned, ms/N gradients"), rows
+    )
+
+
+def _reached(row: Row) -> str:
+    """Mean milliseconds and work, or how many starts got to the target."""
+    if row["work_mean"] is None:
+        return f"{row['reached']}/{row['starts']} starts"
+    return f"{_milliseconds(row['seconds_mean'])}/{row['work_mean']:.1f}"
+
+
+def _short(method: str) -> str:
+    return _NAMES[method].replace("SVRG-", "")
+
+
+def _entries2(lab: Lab) -> str:
+    """One row for each entry of the paper's Table 2 at the highest noise: MAP / P@40."""
+    table, paper = read_csv(lab.results("table2") / "table2.csv"), read_csv(PAPER / "table2.csv")
+    noise = max(row["noise"] for row in table)
+    kinds = [(d, s) for d in dict.fromkeys(row["dataset"] for row in table) for s in ("authors", "tuned")]
+    rows = []
+    for entry in where(paper, noise=noise):
+        cells = []
+        for dataset, settings in kinds:
+            mine = where(table, dataset=dataset, settings=settings, noise=noise, procedure=None,
+                         loss=entry["loss"], method=entry["method"])  # fmt: skip
+            # at the authors' settings as long as their scripts run; tuned methods all alike
+            mine.sort(key=lambda row: row["budget"], reverse=settings == "authors")
+            cells.append(f"{mine[0]['map_mean']:.3f}/{mine[0]['precision_at_40_mean']:.3f}" if mine else "-")
+        printed = f"{entry['map']:.3f}/{entry['precision_at_40']:.3f}"
+        rows.append((LOSSES[entry["loss"]], _short(entry["method"]), printed, *cells))
+    words = {"authors": "authors' settings", "tuned": "tuned"}
+    return _markdown(("loss", "method", "paper", *(f"{DATASETS[d]}, {words[s]}" for d, s in kinds)), rows)
 
 
 def _table1(lab: Lab) -> str:
-    table, paper = read_csv(lab.out / "table1/results/table1.csv"), read_csv(PAPER / "table1.csv")
+    table = read_csv(lab.results("table1") / "table1.csv")
     rows = []
-    for loss, title in LOSSES.items():
-        for row in where(table, loss=loss):
-            printed = where(paper, loss=loss, method=row["method"])
-            seconds = [_milliseconds(row[f"seconds_{part}"]) for part in ("min", "mean", "max", "std")]
-            theirs = (
-                " / ".join(f"{1e3 * printed[0][part]:.0f}" for part in ("min", "mean", "max", "std"))
-                if printed
-                else "-"
-            )
-            work = " / ".join(_number(row[f"work_{part}"], 1) for part in ("min", "mean", "max", "std"))
-            reached = f"{row['reached']} of {row['starts']}"
-            rows.append((title, _NAMES[row["method"]], row["settings"], " / ".join(seconds), theirs, work, reached))
+    for row in table:
+        seconds = [_milliseconds(row[f"seconds_{part}"]) for part in ("min", "mean", "max", "std")]
+        work = " / ".join(_number(row[f"work_{part}"], 1) for part in ("min", "mean", "max", "std"))
+        reached = f"{row['reached']} of {row['starts']}"
+        rows.append(
+            (LOSSES[row["loss"]], _NAMES[row["method"]], row["settings"], " / ".join(seconds), work, reached)
+        )  # fmt: skip
     header = (
-        "loss", "method", "settings", "ms here: min / mean / max / std", "ms in the paper", "gradients / N", "reached",
-    )  # fmt: skip
+        "loss",
+        "method",
+        "settings",
+        "ms: min / mean / max / std",
+        "N gradients: min / mean / max / std",
+        "reached",
+    )
     return _markdown(header, rows)
 
 
@@ -197,22 +238,37 @@ def _milliseconds(seconds: float | None) -> str:
 
 
 def _chosen(lab: Lab) -> str:
-    rows = [row for row in read_csv(lab.out / "table1/results/tuning.csv") if row["chosen_for"]]
-    return _markdown(
-        ("loss", "method", "chosen for", "values", "gradients / N to 0.15", "mean training error over the budget"),
-        (
-            (LOSSES[r["loss"]], _NAMES[r["method"]], r["chosen_for"], _values(r["absolute"]), _number(r["work"], 1),
-             _number(r["mean_error"]))
-            for r in rows
-        ),
-    )  # fmt: skip
+    rows = [row for row in read_csv(lab.results("table1") / "tuning.csv") if row["chosen_for"]]
+    rows.sort(key=lambda r: (list(LOSSES).index(r["loss"]), list(_NAMES).index(r["method"]), r["draw"]))
+    lines = [
+        (LOSSES[r["loss"]], _NAMES[r["method"]], "authors", "-", _values(r["values"]), "-", "-")
+        for r in read_csv(lab.results("table1") / "authors.csv")
+    ]
+    lines += [
+        (LOSSES[r["loss"]], _NAMES[r["method"]], r["draw"], r["chosen_for"], _values(r["absolute"]),
+         _number(r["work"], 1), _number(r["mean_error"]))
+        for r in rows
+    ]  # fmt: skip
+    header = (
+        "loss",
+        "method",
+        "draw",
+        "chosen for",
+        "values",
+        "N gradients to 0.15",
+        "mean training error over the budget",
+    )
+    return _markdown(header, lines)
 
 
 def _edges(lab: Lab) -> str:
     """How many settings were tried, and which chosen ones were not passed on both sides on every axis."""
     lines = []
     for experiment in ("table1", "table2", "music"):
-        rows = read_csv(lab.out / experiment / "results" / "tuning.csv")
+        path = lab.results(experiment) / "tuning.csv"
+        if not path.is_file():
+            continue
+        rows = read_csv(path)
         chosen = [row for row in rows if row.get("chosen") or row.get("chosen_for")]
         edge = [row for row in chosen if row["untried"]]
         told = "; ".join(
@@ -234,64 +290,68 @@ def _values(settings: Row) -> str:
 
 
 def _fig1(lab: Lab) -> str:
-    rows = read_csv(lab.out / "fig1/results/summary.csv")
-    header = (
-        "rule",
-        "negative steps",
-        "jump in epochs 2-11: median, max",
-        "later: median, max",
-        "training error at the end",
-    )
-    names = {"bb": "BB", "sbb0": "SBB_0", "sbb": "SBB_0.005"}
-    return _markdown(
-        header,
-        (
-            (names[r["rule"]], f"{r['negative_steps']} of {r['steps']}",
-             f"{_number(r['early_jump_median'])}, {_number(r['early_jump_max'])}",
-             f"{_number(r['late_jump_median'])}, {_number(r['late_jump_max'])}", _number(r["median_error"]))
-            for r in rows
-        ),
-    )  # fmt: skip
+    rows = read_csv(lab.results("fig1") / "jumps.csv")
+    names = {"bb": "BB", "sbb0": "SBB_0", "sbb": "SBB_ε"}
+    lines = []
+    for loss, rule in dict.fromkeys((row["loss"], row["rule"]) for row in rows):
+        mine = where(rows, loss=loss, rule=rule)
+        negative = f"{sum(r['negative'] for r in mine)} of {sum(r['steps'] - 1 for r in mine)}"
+        whole = [r for r in mine if r["late_jump"] is not None]
+        jumps = (f"{np.median([r[f'{part}_jump'] for r in whole]):.3f}" for part in ("early", "late"))
+        rises = (f"{np.median([r[f'{part}_rise'] for r in mine]):.3f}" for part in ("early", "late"))
+        lines.append(
+            (
+                LOSSES[loss],
+                names[rule],
+                sum(r["diverged"] for r in mine),
+                negative,
+                f"{np.median([r['range'] for r in mine]):.1f}",
+                *jumps,
+                *rises,
+            )
+        )
+    header = ("loss", "rule", "diverged", "negative steps", "largest / smallest", "change in the first epochs", "later",
+              "rises of the error in the first epochs", "later")  # fmt: skip
+    return _markdown(header, lines)
 
 
 def _fig2(lab: Lab) -> str:
-    rows = read_csv(lab.out / "fig2/results/final.csv")
+    rows = read_csv(lab.results("fig2") / "final.csv")
     return _markdown(
-        ("loss", "method", "settings", "test error at the end: mean ± std", "training error"),
+        ("loss", "method", "settings", "N gradients", "test error: mean ± std", "training error"),
         (
-            (LOSSES[r["loss"]], _NAMES[r["method"]], r["settings"],
-             _plus_minus(r, "test_error", 4), _number(r["train_error_mean"], 4))
+            (LOSSES[r["loss"]], _NAMES[r["method"]], r["settings"], r["horizon"], _plus_minus(r, "test_error", 4),
+             _number(r["train_error_mean"], 4))
             for r in rows
         ),
     )  # fmt: skip
 
 
 def _table2(lab: Lab) -> str:
-    table, paper = read_csv(lab.out / "table2/results/table2.csv"), read_csv(PAPER / "table2.csv")
+    table = read_csv(lab.results("table2") / "table2.csv")
     noises = sorted({row["noise"] for row in table})
     parts = []
     for dataset in dict.fromkeys(row["dataset"] for row in table):
         rows = []
-        for loss, method in dict.fromkeys((r["loss"], r["method"]) for r in where(table, dataset=dataset)):
-            cells = [where(table, dataset=dataset, loss=loss, method=method, noise=noise)[0] for noise in noises]
-            theirs = [where(paper, loss=loss, method=method, noise=noise) for noise in noises]
-            rows.append(
-                (
-                    LOSSES.get(loss, ""),
-                    _NAMES[method],
-                    *(_plus_minus(cell, "map") for cell in cells),
-                    *(_plus_minus(cell, "precision_at_40") for cell in cells),
-                    " / ".join(f"{t[0]['map']:.3f}" for t in theirs if t) or "-",
-                    " / ".join(f"{t[0]['precision_at_40']:.3f}" for t in theirs if t) or "-",
-                    _number(cells[-1]["work_mean"], 0),
-                    _number(cells[-1]["seconds_mean"], 2),
-                )
+        keys = ("settings", "budget", "loss", "method")
+        mine = where(table, dataset=dataset, procedure=None)
+        for key in dict.fromkeys(tuple(row[name] for name in keys) for row in mine):
+            cells = [where(mine, **dict(zip(keys, key)), noise=noise) for noise in noises]
+            settings, budget, loss, method = key
+            values = (
+                " / ".join(_plus_minus(cell[0], name) if cell else "-" for cell in cells)
+                for name in ("map", "precision_at_40")
             )
-        percent = [f"{100 * noise:.0f} %" for noise in noises]
+            rows.append((settings or "", budget, LOSSES.get(loss, ""), _NAMES[method], *values))
+        percent = " / ".join(f"{100 * noise:.0f}" for noise in noises)
         header = (
-            "loss", "method", *(f"MAP, {p}" for p in percent), *(f"P@40, {p}" for p in percent),
-            "paper on SUN397: MAP", "P@40", "gradients / N", "seconds",
-        )  # fmt: skip
+            "settings",
+            "N gradients",
+            "loss",
+            "method",
+            f"MAP at {percent} % noise",
+            f"P@40 at {percent} % noise",
+        )
         parts.append(f"### {DATASETS[dataset]}\n\n" + _markdown(header, rows))
     return "\n\n".join(parts)
 
@@ -301,37 +361,33 @@ def _plus_minus(row: Row, measure: str, digits: int = 3) -> str:
     return f"{row[f'{measure}_mean']:.{digits}f}" + ("" if spread is None else f" ± {spread:.{digits}f}")
 
 
-def _music(lab: Lab) -> str:
-    rows = read_csv(lab.out / "music/results/music.csv")
-    return _markdown(
-        ("loss", "method", "test error: mean ± std", "training error", "gradients / N", "seconds"),
-        (
-            (LOSSES[r["loss"]], _NAMES[r["method"]], _plus_minus(r, "test_error"),
-             _number(r["train_error_mean"]), _number(r["work_mean"], 0), _number(r["seconds_mean"], 2))
-            for r in rows
-        ),
-    )  # fmt: skip
-
-
 def _theory(lab: Lab) -> str:
-    folder = lab.out / "theory/results"
-    bounds, rates, demands = (read_csv(folder / f"{name}.csv") for name in ("bounds", "rates", "demands"))
+    bounds = read_csv(lab.results("theory") / "bounds.csv")
     first = _markdown(
-        ("loss", "ε", "L of F", "steps outside", "least step / lower bound", "largest / upper bound", "power of T"),
+        ("loss", "ε", "L of F", "L of single comparisons", "steps outside", "least step / lower bound",
+         "largest / upper bound", "mean |∇F|²", "its bound, L of F"),
         (
-            (b["loss"], f"{b['epsilon']:g}", _number(b["lipschitz"]), f"{b['below'] + b['above']} of {b['steps']}",
-             _number(b["smallest_to_lower_bound"], 2), _number(b["largest_to_upper_bound"], 4), _number(r["slope"], 2))
-            for b, r in zip(bounds, rates)
+            (b["loss"], f"{b['epsilon']:g}", _number(b["lipschitz"]), f"{b['single_lipschitz']:.1f}",
+             f"{b['below'] + b['above']} of {b['steps']}", _number(b["smallest_to_lower_bound"], 2),
+             _number(b["largest_to_upper_bound"], 4), f"{b['mean_squared_gradient']:.2g}",
+             "-" if b["bound"] is None else f"{b['bound']:.2g}")
+            for b in bounds
         ),
     )  # fmt: skip
     second = _markdown(
-        ("loss", "ε from", "ε", "m used", "m asked, L of F", "m asked, L of single comparisons", "reached 0.15",
-         "epochs to it", "training error at the end"),
+        ("loss", "ε", "m as printed", "condition 2 of the proof there", "m corrected", "condition 2 there"),
         (
-            (d["loss"], d["case"], f"{d['epsilon']:.3g}", f"{d['m']:,}", f"{d['theorem_m']:,}",
-             f"{d['theorem_m_single']:.3g}", f"{d['reached']} of {d['starts']}", _number(d["epochs_to_target"], 1),
-             _number(d["error_at_end"]))
-            for d in demands
+            (b["loss"], f"{b['epsilon']:g}", f"{b['m_printed']:,}", _number(b["condition2_printed"]),
+             f"{b['m_corrected']:,}", _number(b["condition2_corrected"]))
+            for b in bounds
         ),
     )  # fmt: skip
-    return first + "\n\n" + second
+    third = _markdown(
+        ("draw", "μ", "L", "1 / L", "least m η", "largest m η", "1 / μ", "outside"),
+        (
+            (r["draw"], *(f"{r[name]:.3f}" for name in ("mu", "lipschitz")), f"{1 / r['lipschitz']:.3f}",
+             f"{r['smallest']:.3f}", f"{r['largest']:.3f}", f"{1 / r['mu']:.3f}", f"{r['outside']} of {r['steps']}")
+            for r in read_csv(lab.results("theory") / "curved.csv")
+        ),
+    )  # fmt: skip
+    return "\n\n".join((first, second, third))

@@ -1,4 +1,4 @@
-"""The synthetic problem of Table 1 and Figures 1 and 2, its random starts, and the tuning that they share."""
+"""The synthetic problem of Table 1 and Figures 1 and 2: its draws, their random starts, and the tuning they share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.methods import Settings, absolute, grid
+from experiments.methods import METHODS, Settings, absolute, grid, pairs
 from experiments.problems import make_table1
 from experiments.search import Point, search, untried
 from experiments.tables import Row
@@ -18,16 +18,17 @@ from nearer.objective import LocalObjective
 
 N_OBJECTS, N_COMPONENTS, N_TRAIN = 100, 10, 10_000
 TARGET = 0.15
-# Starts for tuning are numbered from here: none of them is a start of an experiment.
-FIRST_TUNING_START = 1_000_000
+# A draw is a problem with a tuning of its own, on another problem: none of those is one of an experiment.
+TUNING_DRAW = 1_000_000
 
 
 @functools.lru_cache(maxsize=4)
-def data(seed: int, n_objects: int = N_OBJECTS) -> SyntheticData:
-    """The problem for a seed, with 100 n training triplets and, at the paper's size, all others as test triplets."""
+def data(seed: int, draw: int = 0, n_objects: int = N_OBJECTS) -> SyntheticData:
+    """The problem of a draw, with 100 n training triplets and, at the paper's size, all others as test triplets."""
     n_train = N_TRAIN * n_objects // N_OBJECTS
-    n_test = None if n_objects == N_OBJECTS else 1
-    return make_table1(np.random.default_rng([seed, 0]), n=n_objects, d=N_COMPONENTS, n_train=n_train, n_test=n_test)
+    n_test = None if n_objects == N_OBJECTS and draw < TUNING_DRAW else 1
+    rng = np.random.default_rng([seed, 0, draw])
+    return make_table1(rng, n=n_objects, d=N_COMPONENTS, n_train=n_train, n_test=n_test)
 
 
 def problem(params: Params) -> tuple[LocalObjective, np.ndarray, list[int]]:
@@ -35,11 +36,11 @@ def problem(params: Params) -> tuple[LocalObjective, np.ndarray, list[int]]:
 
     The start is uniform on [0, 1), as in the authors' scripts.
     """
-    seed, start = params["seed"], params["start"]
+    seed, draw, start = params["seed"], params["draw"], params["start"]
     n_objects = params.get("n_objects", N_OBJECTS)
-    train = data(seed, n_objects).train
-    X0 = np.random.default_rng([seed, 1, start]).random((n_objects, N_COMPONENTS))
-    return LocalObjective(train, params["loss"], N_COMPONENTS, n_jobs=1), X0, [seed, 2, start]
+    train = data(seed, draw, n_objects).train
+    X0 = np.random.default_rng([seed, 1, draw, start]).random((n_objects, N_COMPONENTS))
+    return LocalObjective(train, params["loss"], N_COMPONENTS, n_jobs=1), X0, [seed, 2, draw, start]
 
 
 def tuning_trial(params: Params) -> dict[str, Any]:
@@ -52,10 +53,8 @@ def tuning_trial(params: Params) -> dict[str, Any]:
     return {"work": work, "mean_error": float(np.mean(errors))}
 
 
-def tune(
-    lab: Lab, loss_methods: list[tuple[str, str]], *, budget: int, starts: int, every: int, rounds: int
-) -> list[Row]:
-    """Search the settings of every loss and method on starts of its own.
+def tune(lab: Lab, draw: int, *, budget: int, starts: int, every: int, rounds: int) -> list[Row]:
+    """Search the settings of every loss and method for a draw, on a problem of its own.
 
     Returns
     -------
@@ -73,18 +72,19 @@ def tune(
                 "method": method,
                 "settings": settings,
                 "seed": lab.seed,
-                "start": FIRST_TUNING_START + k,
+                "draw": TUNING_DRAW + draw,
+                "start": start,
                 "budget": budget,
             }
             for loss, method, settings in points
-            for k in range(starts)
+            for start in range(starts)
         ]
         results = lab.collect("table1", "tuning on the synthetic data", tuning_trial, params)
-        return [_tried(point, results[p * starts : (p + 1) * starts]) for p, point in enumerate(points)]
+        return [_tried(draw, point, results[p * starts : (p + 1) * starts]) for p, point in enumerate(points)]
 
-    points = [(*pair, s) for pair in loss_methods for s in grid(pair[1], 1 if pair[1] == "cvx" else every)]
+    points = [(*pair, s) for pair in pairs(tuple(METHODS)) for s in grid(pair[1], every)]
     rows = search(points, attempt, [_to_target, _over_budget], rounds)
-    for loss, method in loss_methods:
+    for loss, method in pairs(tuple(METHODS)):
         mine = [row for row in rows if (row["loss"], row["method"]) == (loss, method)]
         by_target, by_curve = min(mine, key=_to_target), min(mine, key=_over_budget)
         by_target["chosen_for"] = "target"
@@ -94,11 +94,12 @@ def tune(
     return rows
 
 
-def _tried(point: Point, results: list[dict[str, Any]]) -> Row:
+def _tried(draw: int, point: Point, results: list[dict[str, Any]]) -> Row:
     """The row of a point from the results of its starts."""
     loss, method, settings = point
     works = [r["work"] / N_TRAIN for r in results if r["work"] is not None]
     return {
+        "draw": draw,
         "loss": loss,
         "method": method,
         "settings": settings,
@@ -120,6 +121,6 @@ def _over_budget(row: Row) -> float:
     return row["mean_error"]
 
 
-def chosen(rows: list[Row], purpose: str) -> dict[tuple[str, str], Settings]:
-    """The settings chosen for a purpose ("target" or "curve"), by loss and method."""
-    return {(row["loss"], row["method"]): row["settings"] for row in rows if purpose in row["chosen_for"]}
+def chosen(rows: list[Row], purpose: str) -> dict[tuple[int, str, str], Settings]:
+    """The settings chosen for a purpose ("target" or "curve"), by draw, loss and method."""
+    return {(row["draw"], row["loss"], row["method"]): row["settings"] for row in rows if purpose in row["chosen_for"]}

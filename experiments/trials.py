@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import AbstractContextManager
@@ -41,6 +42,7 @@ class Lab:
     jobs : processes. Timed trials always run one after the other.
     sun : file with SUN397 features, if there is one.
     progress : told about every trial.
+    trial_seconds, trials_read : of each experiment: seconds of all its trials, and how many of them were there before.
     """
 
     out: Path
@@ -50,8 +52,8 @@ class Lab:
     jobs: int = 1
     sun: Path | None = None
     progress: Progress | None = None
-    trial_seconds: float = 0.0
-    trials_read: int = 0
+    trial_seconds: Counter[str] = field(default_factory=Counter)
+    trials_read: Counter[str] = field(default_factory=Counter)
     _pool: ProcessPoolExecutor | None = field(default=None, repr=False)
 
     def results(self, experiment: str) -> Path:
@@ -82,7 +84,7 @@ class Lab:
         shards = [folder / f"{_key(function, one)}.json" for one in params]
         missing = {shard: one for shard, one in zip(shards, params) if not shard.exists()}
         done = len(shards) - len(missing)
-        self.trials_read += done
+        self.trials_read[experiment] += done
         self._tell(title, done, len(shards))
         jobs = [(function, one, shard) for shard, one in missing.items()]
         if timed or self.jobs == 1:
@@ -93,7 +95,7 @@ class Lab:
         else:
             self._run_parallel(title, jobs, done, len(shards))
         records = [json.loads(shard.read_text(encoding="utf-8")) for shard in shards]
-        self.trial_seconds += sum(record["trial_seconds"] for record in records)
+        self.trial_seconds[experiment] += sum(record["trial_seconds"] for record in records)
         return [record["result"] for record in records]
 
     def close(self) -> None:
@@ -158,17 +160,17 @@ def _code() -> str:
     files = [package / f"{name}.py" for name in ("featuremap", "kernels", "losses")]
     files += [file for folder in folders for file in folder.glob("*.py")]
     files += [here / f"{name}.py" for name in ("methods", "problems", "search", "sun", "synthetic", "watch")]
-    files += [*here.glob("*/run.py"), here / "theory" / "bounds.py"]
+    files += [*here.glob("*/run.py"), *here.glob("*/authors.py"), *here.glob("theory/*.py")]
     for file in sorted(files):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 
 
 def _run(function: TrialFunction, params: Params, shard: Path) -> None:
-    started = time.perf_counter()
+    started = time.process_time()  # of the processor: other work on the machine does not count
     with _one_thread():
         result = function(params)
-    record = {"params": params, "result": result, "trial_seconds": time.perf_counter() - started}
+    record = {"params": params, "result": result, "trial_seconds": time.process_time() - started}
     with atomic_write(shard, force=True, mode="w") as file:
         json.dump(record, file)
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.growing import Parts, PlainSteps
-from experiments.methods import ABLATED, Settings, make_solver
+from experiments.growing import Parts
+from experiments.methods import Settings, make_solver
+from experiments.table2.authors import WeakCorrections
 from nearer.objective import LocalObjective, Snapshot
 from nearer.solvers.convex import Convex, points_from_gram
 from nearer.solvers.solver import no_progress
@@ -155,7 +156,9 @@ def follow(
     every : gradients between two looks inside a pass
     """
     solver = make_solver(method, settings, objective.n_objects, objective.n_comparisons)
-    watched = Watched(PlainSteps(objective) if method in ABLATED else Parts(objective), look, every)
+    weak = settings.get("programmed") and method != "svrg"  # their program of a fixed step has it right
+    parts = WeakCorrections(objective) if weak else Parts(objective)
+    watched = Watched(parts, look, every)
     start = time.perf_counter()
     if isinstance(solver, Convex):
         # The points are for looking at alone; the method itself goes from one Gram matrix to the next.

@@ -7,25 +7,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Config:
-    """Sizes of the run.
+    """Sizes of the run; the problems are those of Table 1, the settings those of the authors' scripts.
 
     Parameters
     ----------
-    starts : random starts of each rule.
+    draws : problems.
+    starts : random starts of each rule in a draw.
     epochs : of SVRG with m = N.
-    loss : the figure is about t-STE.
-    epsilon : of the stabilised rule.
-    first_step : of the first epoch, as in the authors' scripts.
-    early : the epochs called early in the summary.
+    early : the epochs called initial.
+    n_test : test triplets.
     """
 
-    starts: int = 50
+    draws: int = 3
+    starts: int = 17
     epochs: int = 60
-    loss: str = "tste"
-    epsilon: float = 0.005
-    first_step: float = 0.05
     early: int = 10
+    n_test: int = 50_000
 
 
 FULL = Config()
-QUICK = Config(starts=5, epochs=30)
+QUICK = Config(draws=2, starts=3, epochs=20, n_test=20_000)

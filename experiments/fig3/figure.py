@@ -9,12 +9,19 @@ import numpy as np
 from experiments.methods import LOSSES, METHODS
 from experiments.style import LABELS, look, panels, save, shared_legend
 from experiments.table2.config import TITLES
-from experiments.tables import read_csv, where
+from experiments.tables import Row, read_csv, where
 
 
 def draw(folder: Path) -> list[Path]:
-    """Draw Recall@K, one row of panels for each dataset; returns the files written."""
+    """Draw Recall@K by each procedure, one row of panels for each dataset; returns the files written."""
     rows = read_csv(folder / "recall.csv")
+    return [
+        *_draw(folder, where(rows, procedure="printed"), "fig3"),
+        *_draw(folder, where(rows, procedure="authors"), "fig3_authors"),
+    ]
+
+
+def _draw(folder: Path, rows: list[Row], name: str) -> list[Path]:
     datasets = list(dict.fromkeys(row["dataset"] for row in rows))
     figure, axes = panels(3, len(datasets), width=4.2, height=3.4, sharex=True, sharey="row")
     for k, ax in enumerate(axes):
@@ -35,4 +42,4 @@ def draw(folder: Path) -> list[Path]:
         if k % 3 == 0:
             ax.set_ylabel("Recall@K (mean ± s.d.)")
     shared_legend(figure, axes)
-    return save(figure, folder, "fig3")
+    return save(figure, folder, name)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.methods import GROWING, LOSSES, METHODS
+from experiments.methods import LOSSES, METHODS
 from experiments.style import LABELS, look, panels, save, shared_legend
 from experiments.tables import PAPER, Row, read_csv, where
 
@@ -24,14 +24,14 @@ def _draw_speed(folder: Path, runs: list[Row]) -> list[Path]:
     paper = read_csv(PAPER / "table1.csv")
     figure, axes = panels(3, width=4.4, height=4.0, sharex=True)
     for ax, (loss, title) in zip(axes, LOSSES.items()):
-        methods = [m for m in (*METHODS, *GROWING) if where(runs, loss=loss, method=m, settings="tuned")]
+        methods = [m for m in METHODS if where(runs, loss=loss, method=m, settings="tuned")]
         for y, method in enumerate(methods):
             for settings, offset, marker, colour in (
                 ("tuned", 0.16, "o", "#D55E00"),
                 ("authors", -0.16, "s", "#0072B2"),
             ):
                 seconds = [r["seconds"] for r in where(runs, loss=loss, method=method, settings=settings)]
-                if not seconds or None in seconds:
+                if not seconds or None in seconds:  # some never got there
                     continue
                 label = {"tuned": "here, settings tuned", "authors": "here, authors' settings"}[settings]
                 low, high = np.min(seconds), np.max(seconds)
@@ -53,10 +53,10 @@ def _draw_tuning(folder: Path, rows: list[Row]) -> list[Path]:
     """Best work over the other settings, by step size: how much depends on choosing it well."""
     figure, axes = panels(3, width=4.2, height=3.9, sharey=True)
     for ax, (loss, title) in zip(axes, LOSSES.items()):
-        for method in ("svrg", "sbb0", "sbb", *GROWING):
+        for method in ("svrg", "sbb0", "sbb"):
             name = "step" if method.startswith("svrg") else "first"
             best: dict[float, float] = {}
-            for row in where(rows, loss=loss, method=method):
+            for row in where(rows, draw=0, loss=loss, method=method):
                 step = row["settings"][name]
                 if step is not None:
                     reached = row["reached"] == row["starts"]
@@ -75,10 +75,11 @@ def _draw_scaling(folder: Path, rows: list[Row]) -> list[Path]:
     figure, axes = panels(2, width=4.6, height=3.8, sharey=True)
     for ax, loss in zip(axes, ("hinge", "ste")):
         for method in ("cvx", "sbb"):
-            mine = [row for row in where(rows, loss=loss, method=method) if row["seconds_mean"] is not None]
-            n = [row["n_objects"] for row in mine]
-            ax.plot(n, [row["seconds_mean"] for row in mine], marker="o", label=LABELS[method], **look(method))
-            low, high = ([row[f"seconds_{end}"] for row in mine] for end in ("min", "max"))
+            mine = [row for row in where(rows, loss=loss, method=method) if row["seconds"] is not None]
+            n = sorted({row["n_objects"] for row in mine})
+            seconds = [[row["seconds"] for row in where(mine, n_objects=size)] for size in n]
+            ax.plot(n, [np.median(s) for s in seconds], marker="o", label=LABELS[method], **look(method))
+            low, high = [min(s) for s in seconds], [max(s) for s in seconds]
             ax.fill_between(n, low, high, color=look(method)["color"], alpha=0.18, linewidth=0)
         ax.set_xscale("log")
         ax.set_yscale("log")

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from experiments.growing import Parts, PlainSteps
+from experiments.growing import Parts
 from experiments.methods import GRIDS, NAMES, grid, make_solver
 from experiments.problems import make_table1
 from experiments.watch import Enough, Watched, follow, reach, trace
@@ -24,7 +24,6 @@ SETTINGS = {
     "sbb": {"epsilon": 0.5, "first": None, "inner": 0.5},
     "svrg-grow": {"step": 1.0, "inner": 0.5, "first_snapshot": 0.1},
     "sbb-grow": {"epsilon": 0.5, "first": 1.0, "inner": 0.5, "first_snapshot": 0.1},
-    "sbb-plain": {"epsilon": 0.5, "first": 1.0, "inner": 0.5, "first_snapshot": 0.1},
 }
 
 
@@ -89,15 +88,6 @@ def test_a_true_look_ends_a_pass(small):
     with pytest.raises(Enough):
         watched.sgd_pass(X0, 1e-3, 1000, 0)
     assert watched.work == 200
-
-
-def test_plain_steps_are_those_of_sgd(small):
-    objective, X0 = small
-    part, _ = objective.part_snapshot(X0, np.arange(0), np.arange(100))
-    X, reduced = PlainSteps(objective.objective).mixed_pass(X0, part, 0.01, 50, 7, first=5)
-    np.testing.assert_array_equal(X, objective.sgd_pass(X0, 0.01, 50, 7, first=5))
-    assert reduced == 0
-    assert np.abs(X - objective.mixed_pass(X0, part, 0.01, 50, 7, first=5)[0]).max() > 1e-3
 
 
 def test_looking_stops_the_clock(small, monkeypatch):

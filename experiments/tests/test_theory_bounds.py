@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from experiments.theory.bounds import estimate_lipschitz, theorem_inner_steps
+from experiments.theory import curved
+from experiments.theory.bounds import estimate_lipschitz, proof_conditions, smallest_gamma, theorem_inner_steps
 
 import oracles
 from problems import random_problem
@@ -56,3 +57,37 @@ def test_theorem_bound_on_inner_steps_by_hand():
             theorem_inner_steps(bad, 1.0)
         with pytest.raises(ValueError, match=r"epsilon: got .*, expected a positive number"):
             theorem_inner_steps(1.0, bad)
+
+
+@pytest.mark.parametrize(("L", "epsilon"), [(0.044, 0.005), (0.036, 0.005), (0.1, 0.001), (0.01, 0.025)])
+def test_the_corrected_inner_steps_satisfy_the_proof_and_fewer_do_not(L, epsilon):
+    m = theorem_inner_steps(L, epsilon, corrected=True)
+    assert max(proof_conditions(L, 1 / (m * epsilon), m)) < 0.5
+    assert max(proof_conditions(L, 1 / ((m - 2) * epsilon), m - 2)) > 0.49
+
+
+def test_the_printed_inner_steps_are_half_of_what_the_proof_needs():
+    m = theorem_inner_steps(0.044, 0.005)
+    assert 2 * m == pytest.approx(theorem_inner_steps(0.044, 0.005, corrected=True), abs=2)
+    assert proof_conditions(0.044, 1 / (m * 0.005), m)[1] == pytest.approx(1.0, rel=0.01)
+
+
+@pytest.mark.parametrize("steps", [[0.01], [0.01, 0.003, 0.02], [0.5]])
+def test_gamma_by_its_recursion(steps):
+    L, m = 0.05, 400
+    least = math.inf
+    for eta in steps:
+        beta, c = 4 * (m - 1) * L**3 * eta**2, [0.0]
+        for _ in range(m - 1):
+            c.append(c[-1] * (1 + eta * beta + 2 * eta**2 * L**2) + eta**2 * L**3)
+        least = min(least, *(eta * (1 - now / beta - eta * (1 + 2 * now)) for now in c))
+    assert smallest_gamma(L, steps, m) == pytest.approx(least, rel=1e-9)
+
+
+def test_steps_of_sbb_0_keep_their_bounds_where_curvature_is_bounded_below():
+    found = curved.run(0, 0, epochs=6, ridge=0.5)
+    assert len(found["steps"]) == 6
+    assert 0 < found["lowest"] < found["highest"]
+    for step in found["steps"]:
+        assert 1 / found["highest"] <= step * (1 + 1e-6)
+        assert step <= (1 + 1e-6) / found["lowest"]

@@ -29,16 +29,15 @@ def _draw_rate(folder: Path, curves: list[Row]) -> list[Path]:
     for ax, loss in zip(axes, losses):
         for k, epsilon in enumerate(epsilons):
             mine = where(curves, loss=loss, epsilon=epsilon)
-            T = np.array([row["inner_steps"] for row in mine], dtype=float)
-            value = [row["mean_squared_gradient"] for row in mine]
-            ax.plot(T, value, color=PALETTE[k], label=f"ε = {epsilon:g}")
-        late = where(curves, loss=loss, epsilon=epsilons[0])[-1]["mean_squared_gradient"]
-        tail = T[-1] / 10 <= T
-        ax.plot(T[tail], 0.7 * late * T[-1] / T[tail], "--", color="black", linewidth=1, label="C / T")
+            T = [row["inner_steps"] for row in mine]
+            ax.plot(T, [row["mean_squared_gradient"] for row in mine], color=PALETTE[k], label=f"ε = {epsilon:g}")
+            limits = [np.nan if row["bound"] is None else row["bound"] for row in mine]
+            ax.plot(T, limits, "--", color=PALETTE[k], linewidth=1)
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.set(title=_NAMES[loss], xlabel="Inner steps T")
     axes[0].set_ylabel("Mean of $|∇F|^2$ over the iterates")
+    axes[0].plot([], [], "--", color="grey", linewidth=1, label="bound of the theorem, with L of F")
     shared_legend(figure, axes)
     return save(figure, folder, "rate")
 

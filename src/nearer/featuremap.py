@@ -34,8 +34,8 @@ class FeatureMap(RegressorMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     gamma : float or "cv", optional
-        Inverse width of the kernel. By default 1 / mean squared distance of the training objects;
-        "cv": chosen by cross-validation over objects.
+        Inverse width of the kernel. By default 1 / mean squared distance of the training objects, a choice of this
+        package; "cv": chosen by cross-validation over objects.
     alpha : float or "cv", default 0.1
         Penalty; larger is smoother. "cv": chosen by cross-validation over objects.
     cv : int, default 5

@@ -24,9 +24,11 @@ from click.testing import CliRunner
 
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.cli.app import cli
+from nearer.featuremap import FeatureMap
 from nearer.io import open_blocks
 from nearer.losses import loss_names
-from nearer.objective import StreamedObjective
+from nearer.metrics.retrieval import retrieval_scores
+from nearer.objective import LocalObjective, StreamedObjective
 from nearer.solvers import SBB, SVRG, Auto, Result, Solver, get_solver, solver_names
 
 HERE = Path(__file__).parent
@@ -205,56 +207,49 @@ def runs() -> dict[str, np.ndarray]:
 # ---- the work that the methods of the paper need -------------------------------------------------------------------
 
 
-def experiments() -> tuple[Any, Any]:
-    """The modules of Tables 1 and 2, which belong to the checkout and not to the installed package."""
-    root = str(HERE.parents[1])
-    if root not in sys.path:
-        sys.path.insert(0, root)
-    from experiments.table1 import run as table1
-    from experiments.table2 import run as table2
-
-    return table1, table2
-
-
 def trials() -> dict[str, list[dict[str, Any]]]:
-    """Some trials of Tables 1 and 2 in quick settings, each with the settings that the full run chose."""
-    table1, table2 = experiments()
-    root = HERE.parents[1] / "experiments"
-    chosen: dict[str, list[dict[str, Any]]] = {}
-    for name, wanted in (("table1", lambda row: "target" in row["chosen_for"]),
-                         ("table2", lambda row: row["chosen"] == "True" and row["dataset"] == "digits")):  # fmt: skip
-        with (root / name / "results" / "tuning.csv").open(newline="") as file:
-            rows = [row for row in csv.DictReader(file) if wanted(row)]
-        settings = [json.loads(row["settings"]) for row in rows]
-        chosen[name] = [
-            {"loss": row["loss"], "method": row["method"], "settings": some} for row, some in zip(rows, settings)
-        ]
-    from experiments.methods import AUTHORS, EXTRAS, STOCHASTIC
-    from experiments.methods import pairs as loss_methods
-
-    chosen["table1"] += [{"loss": a, "method": b, "settings": {}} for a, b in loss_methods(tuple(EXTRAS))]
-    chosen["table1"] += [{"loss": a, "method": b, "settings": AUTHORS[a][b]} for a, b in loss_methods(STOCHASTIC)]
-    sizes = {"n_train": table2.QUICK.n_train, "n_test": table2.QUICK.n_test, "n_triplets": table2.QUICK.n_triplets}
-    more = {"dataset": "digits", "path": None, "noise": 0.05, "draw": 0, "seed": 0, **sizes}
-    budgets = {"cvx": table2.QUICK.cvx_budget}
-    return {
-        "table1": [{**row, "seed": 0, "start": 0, "most": table1.QUICK.most, "repeats": 0} for row in chosen["table1"]],
-        "table2": [
-            {**row, **more, "budget": budgets.get(row["method"], table2.QUICK.budget)} for row in chosen["table2"]
-        ],
-    }
+    """Runs on the problems of Tables 1 and 2, with settings that were once the best of each method: those recorded."""
+    recorded = json.loads((HERE / "work.json").read_text())
+    return {name: [row["params"] for row in rows] for name, rows in recorded.items()}
 
 
 def work(trials: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
-    """What the trials give: gradients of single comparisons, for Table 2 also how good the map is."""
-    table1, table2 = experiments()
-    return {
-        "table1": [{"work": table1.trial(params)["work"]} for params in trials["table1"]],
-        "table2": [
-            {name: found[name] for name in ("work", "train_error", "map")}
-            for found in map(table2.trial, trials["table2"])
-        ],
-    }
+    """What the runs give: gradients of single comparisons, for retrieval also how good the map is."""
+    root = str(HERE.parents[1])  # the experiments belong to the checkout and not to the installed package
+    if root not in sys.path:
+        sys.path.insert(0, root)
+    return {"table1": list(map(to_the_target, trials["table1"])), "table2": list(map(retrieved, trials["table2"]))}
+
+
+def to_the_target(params: dict[str, Any]) -> dict[str, Any]:
+    """Gradients until the training error of the synthetic problem is 0.15."""
+    from experiments.problems import make_table1
+    from experiments.watch import reach
+
+    seed, start = params["seed"], params["start"]
+    objective = LocalObjective(make_table1(np.random.default_rng([seed, 0])).train, params["loss"], 10, n_jobs=1)
+    X0 = np.random.default_rng([seed, 1, start]).random((100, 10))
+    arguments = params["method"], params["settings"], objective, X0, [seed, 2, start]
+    return {"work": reach(*arguments, target=0.15, most=params["most"], repeats=0)["work"]}
+
+
+def retrieved(params: dict[str, Any]) -> dict[str, Any]:
+    """Work, training error and MAP of digits retrieved by their features after embedding."""
+    from experiments.data import load_digits
+    from experiments.problems import retrieval_problem
+    from experiments.watch import trace
+
+    seed, draw, digits = params["seed"], params["draw"], load_digits()
+    sizes = {name: params[name] for name in ("n_train", "n_test", "n_triplets", "noise")}
+    random_state = np.random.default_rng([seed, 4, draw])
+    p = retrieval_problem(digits.features, digits.labels, 10, random_state=random_state, **sizes)
+    objective = LocalObjective(p.comparisons, params["loss"], 10, n_jobs=1)
+    X0 = np.random.default_rng([seed, 5, draw]).random((objective.n_objects, 10))
+    arguments = params["method"], params["settings"], objective, X0, [seed, 6, draw]
+    _, X, spent = trace(*arguments, at=[params["budget"]], measure=lambda X: X)
+    places = FeatureMap().fit(p.train_features, X).predict(p.test_features)
+    found = retrieval_scores(places, p.test_labels, k=np.arange(40, 101, 10)).mean_average_precision[0]
+    return {"work": spent["work"], "train_error": objective.error(X), "map": float(found)}
 
 
 # ---- what the commands say -----------------------------------------------------------------------------------------
