@@ -47,9 +47,9 @@ def best_recall(folder: Folder) -> tuple[list[Case], str]:
 def non_convex(folder: Folder) -> tuple[list[Case], str]:
     """C9 in retrieval: MAP of SBB_ε and of cvx, after equal work and after three times as much for cvx."""
     printed, authors = ([*_non_convex(part)] for part in _procedures(_runs(folder)))
-    equal = [case for case in printed if "times" not in case.name]
+    equal = [case for case in printed if "(cvx " not in case.name]
     text = (
-        f"Retrieval, MAP: {_count(equal)} With the longer runs of cvx: {_count(printed)} "
+        f"Retrieval, MAP: {_count(equal)} With longer runs of cvx: {_count(printed)} "
         f"By the authors' procedure: {_count(authors)}"
     )
     return printed, text
@@ -70,8 +70,9 @@ def non_convex_on_music(folder: Folder) -> tuple[list[Case], str]:
                 splits = sorted(ours.keys() & theirs.keys())
                 values = ([side[k] for k in splits] for side in (ours, theirs))
                 cases.append(compare(name, *values, [0] * len(splits), "error", group=settings))
-                told.append(f"{_mean(ours.values()):.3f} / {_mean(theirs.values()):.3f} ({settings}, {name[7:]})")
-    return cases, f"Music, test error of SBB_ε / cvx: {', '.join(told)}."
+                both = f"{_mean(ours.values()):.3f}/{_mean(theirs.values()):.3f}"
+                told.append(f"{settings} {' '.join((LOSSES[loss], *_times(budget, budgets)))} {both}")
+    return cases, f"Music, test error, SBB_ε/cvx: {', '.join(told)}."
 
 
 def reasonable(folder: Folder) -> tuple[list[Case], str]:
@@ -169,7 +170,7 @@ def _against_raw(rows: list[Row]) -> Iterable[Case]:
 
 
 def _times(budget: float | None, budgets: list) -> list[str]:
-    return [f"{budget / budgets[0]:g} times the work for cvx"] if budget and budget > budgets[0] else []
+    return [f"(cvx {budget / budgets[0]:g}x)"] if budget and budget > budgets[0] else []
 
 
 def _name(dataset: str, loss: str, noise: float, *more: str) -> str:
@@ -179,7 +180,7 @@ def _name(dataset: str, loss: str, noise: float, *more: str) -> str:
 def _count(cases: list[Case]) -> str:
     outcomes = Counter(case.outcome for case in cases)
     told = ", ".join(f"{outcomes[name]} {name}" for name in (BETTER, ALIKE, WORSE, UNDECIDED) if outcomes[name])
-    return f"{sum(case.as_claimed for case in cases)} of {len(cases)} cases as claimed ({told})."
+    return f"{sum(case.as_claimed for case in cases)}/{len(cases)} ({told})."
 
 
 def _mean(values: Iterable[float]) -> float:

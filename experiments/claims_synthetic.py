@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from experiments.decision import ALIKE, BETTER, Case, compare, fact
-from experiments.methods import LOSSES, METHODS, NAMES, STOCHASTIC
+from experiments.methods import AUTHORS, LOSSES, METHODS, NAMES, STOCHASTIC
+from experiments.synthetic import N_OBJECTS, N_TRAIN
 from experiments.tables import Row, read_csv, where
 
 Folder = Callable[[str], Path]
@@ -30,7 +32,8 @@ def duel(
 ) -> Case:  # fmt: skip
     """The case of two methods from their rows, matched by draw and start."""
     found = {(row["draw"], row["start"]): row[column] for row in theirs}
-    pairs = [(row[column], found[row["draw"], row["start"]], row["draw"]) for row in ours]
+    both = [row for row in ours if (row["draw"], row["start"]) in found]
+    pairs = [(row[column], found[row["draw"], row["start"]], row["draw"]) for row in both]
     return compare(name, *map(list, zip(*pairs)), measure, tuple(claimed), **options)
 
 
@@ -65,14 +68,12 @@ def step_sizes(folder: Folder) -> Told:
             duel(f"{title}: rises by epoch of SBB_0, later against first", calms, zero, "early_rate", "error",
                  group="authors"),
         ]  # fmt: skip
-        told.append(f"{median(zero, 'range'):.0f} / {median(sbb, 'range'):.1f}")
+        told.append(f"{median(zero, 'range'):.0f}/{median(sbb, 'range'):.1f}")
         rises.append(f"{sum(row['early_rise'] > 0.005 for row in zero)} of {len(zero)}")
-    negative, steps = (sum(row[name] for row in where(rows, rule="bb")) for name in ("negative", "steps"))
     diverged = sum(row["diverged"] for row in where(rows, rule="sbb0"))
     return cases, (
-        f"Largest over smallest step of a run, SBB_0 / SBB_ε: {_by_loss(told)}. Runs in which SBB_0's test error "
-        f"rises within ten epochs: {_by_loss(rises)}; {diverged} of {len(where(rows, rule='sbb0'))} runs diverge. "
-        f"Negative BB steps: {negative} of {steps:,}."
+        f"Largest over smallest step of a run, SBB_0/SBB_ε: {_by_loss(told)}. Runs in which SBB_0's test error "
+        f"rises within ten epochs: {_by_loss(rises)}; {diverged} of {len(where(rows, rule='sbb0'))} runs diverge."
     )
 
 
@@ -108,7 +109,7 @@ def fastest(folder: Folder) -> Told:
     cases, told = race(runs, "work")
     ends = read_csv(folder("fig2") / "ends.csv")
     for group, words in SETTINGS.items():
-        errors = []
+        errors: dict[int, list[str]] = {}
         for loss, title in LOSSES.items():
             mine = where(ends, settings=group, loss=loss)
             horizons = sorted({row["horizon"] for row in mine})
@@ -120,13 +121,9 @@ def fastest(folder: Folder) -> Told:
                          "test_error", "error", NOT_WORSE, group=group)
                     for m in METHODS if m != "sbb" and where(at, method=m)
                 ]  # fmt: skip
-                errors.append((loss, horizon, *_least(at, "test_error", 3)))
-        told += [
-            f"test error at {horizon} N, {words}: "
-            + ", ".join(f"{LOSSES[e[0]]} {e[2]} ({e[3]})" for e in errors if e[1] == horizon)
-            for horizon in sorted({e[1] for e in errors})
-        ]
-    return cases, f"SBB_ε (best). {'; '.join(told)}."
+                errors.setdefault(horizon, []).append(_least(at, "test_error", 3))
+        told += [f"test error at {horizon} N, {words}: {', '.join(errors[horizon])}" for horizon in sorted(errors)]
+    return cases, f"SBB_ε / best ({', '.join(LOSSES.values())}): {'; '.join(told)}."
 
 
 def race(runs: list[Row], column: str) -> tuple[list[Case], list[str]]:
@@ -142,16 +139,15 @@ def race(runs: list[Row], column: str) -> tuple[list[Case], list[str]]:
                      "cost", NOT_WORSE, group=group)
                 for m in METHODS if m != "sbb" and where(mine, method=m)
             ]  # fmt: skip
-            costs.append("{} ({})".format(*_least(mine, column, 1)))
-        told.append(f"N gradients to 0.15, {SETTINGS[group]}: {_by_loss(costs)}")
+            costs.append(_least(mine, column, 1))
+        told.append(f"N gradients to 0.15, {SETTINGS[group]}: {', '.join(costs)}")
     return cases, told
 
 
-def _least(rows: list[Row], column: str, digits: int) -> tuple[str, str]:
-    """The median of SBB_ε, and the best method with its median."""
+def _least(rows: list[Row], column: str, digits: int) -> str:
+    """The median of SBB_ε, and that of the best method."""
     values = {m: median(where(rows, method=m), column) for m in METHODS if where(rows, method=m)}
-    best = min(values, key=values.__getitem__)
-    return f"{values['sbb']:.{digits}f}", f"{name_of(best)} {values[best]:.{digits}f}"
+    return f"{values['sbb']:.{digits}f}/{min(values.values()):.{digits}f}"
 
 
 def four_times(folder: Folder, column: str = "work") -> Told:
@@ -169,23 +165,33 @@ def four_times(folder: Folder, column: str = "work") -> Told:
         ]  # fmt: skip
         cases += found
         if found:
-            told.append(f"{words} {' / '.join(f'{case.gain:.1f}' for case in found)}")
-    return cases, f"Work of SVRG over that of SBB_ε ({', '.join(LOSSES.values())}): {'; '.join(told)}."
+            told.append(f"{words} {', '.join(f'{case.gain:.1f}' for case in found)}")
+    text = f"Work of SVRG over that of SBB_ε ({', '.join(LOSSES.values())}): {'; '.join(told)}."
+    with contextlib.suppress(FileNotFoundError):
+        text += f" SBB_ε's first ten steps at the authors' settings, over 1/(mε): {', '.join(_first_steps(folder))}."
+    return cases, text
+
+
+def _first_steps(folder: Folder) -> list[str]:
+    """How near the steps of SBB_ε are to their upper bound, by loss; the very first is given."""
+    rows = where(read_csv(folder("fig1") / "steps.csv"), rule="sbb")
+    first = [row for row in rows if 2 <= row["epoch"] <= 11]
+    bounds = {loss: N_OBJECTS / (N_TRAIN * AUTHORS[loss]["sbb"]["epsilon"]) for loss in LOSSES}
+    return [f"{median(where(first, loss=loss), 'step_size') / bounds[loss]:.2f}" for loss in LOSSES]
 
 
 def convex_scaling(folder: Folder) -> Told:
     """C5: at n = 100 cvx takes no longer than the slowest other method; beyond, it falls behind SBB_ε more and more."""
     runs = read_csv(folder("table1") / "runs.csv")
-    cases, told = [], []
+    cases: list[Case] = []
+    told = []
     for group, words in SETTINGS.items():
-        for loss in CONVEX:
-            mine = where(runs, settings=group, loss=loss)
-            if not mine:
-                continue
-            case = effective(mine, f"{LOSSES[loss]}, n = 100", group)
-            cases.append(case)
-            told.append(f"{LOSSES[loss]} {words} {'never there' if not case.gain else format(1 / case.gain, '.1f')}")
-    out = f"Seconds of cvx over those of the slowest other method: {', '.join(told)}."
+        mine = where(runs, settings=group)
+        found = [effective(where(mine, loss=loss), f"{LOSSES[loss]}, n = 100", group) for loss in CONVEX if mine]
+        cases += found
+        ratios = ", ".join(f"{1 / case.gain:.1f}" if case.gain else "never there" for case in found)
+        told += [f"{words} {ratios}"] if found else []
+    out = f"Seconds of cvx over those of the slowest other method, n = 100 (GNMDS, STE): {'; '.join(told)}."
     try:
         rows = read_csv(folder("table1") / "scaling.csv")
     except FileNotFoundError:
@@ -199,8 +205,8 @@ def convex_scaling(folder: Folder) -> Told:
                  "ratio", "cost")
             for n in sizes if n > 100
         ]  # fmt: skip
-        grown.append(" / ".join(f"{median(by_size[n], 'ratio'):.0f}" for n in sizes))
-    return cases, f"{out} Over those of SBB_ε, n = {', '.join(map(str, sizes))}: {_by_loss(grown, CONVEX)}."
+        grown.append(", ".join(f"{median(by_size[n], 'ratio'):.0f}" for n in sizes))
+    return cases, f"{out} Over those of SBB_ε, n = {', '.join(map(str, sizes))}: {'; '.join(grown)}."
 
 
 def effective(rows: list[Row], name: str, group: str) -> Case:
@@ -216,11 +222,12 @@ def effective(rows: list[Row], name: str, group: str) -> Case:
 
 
 def _ratios(rows: list[Row]) -> list[Row]:
-    """Seconds of cvx over those of SBB_ε, by draw and start."""
+    """Seconds of cvx over those of SBB_ε, by draw and start, where SBB_ε gets to the target."""
     ours = {(row["draw"], row["start"]): row["seconds"] for row in where(rows, method="sbb")}
     return [
-        {**row, "ratio": None if row["seconds"] is None else row["seconds"] / ours[row["draw"], row["start"]]}
+        {**row, "ratio": row["seconds"] and row["seconds"] / ours[row["draw"], row["start"]]}
         for row in where(rows, method="cvx")
+        if ours[row["draw"], row["start"]] is not None
     ]
 
 
@@ -249,16 +256,16 @@ def theory(folder: Folder) -> Told:
     return cases, (
         f"Steps outside their bounds: {outside} of {steps:,}; SBB_0 with a ridge: {curved_outside} of {curved_steps}. "
         f"Mean |∇F|² {bound} where γ_S > 0: {len(ratios)} of {len(bounds)} cases with the L of F, {single} with that "
-        f"of single comparisons, which the proof needs. At the printed m the proof's second condition fails in "
-        f"{fails} of {len(bounds)} cases (up to {worst:.2f}, not below 0.5); with the missing factor 2, at most "
-        f"{corrected:.2f}."
+        f"of single comparisons, which the proof needs. At the printed m, its condition 2 (below 0.5) fails in "
+        f"{fails} of {len(bounds)} cases (up to {worst:.2f}); corrected, at most {corrected:.2f}."
     )
 
 
 def non_convex(folder: Folder) -> Told:
     """C9 on the synthetic data, at equal budgets: test error of SBB_ε against that of cvx."""
     ends = read_csv(folder("fig2") / "ends.csv")
-    cases, told = [], []
+    cases: list[Case] = []
+    told: dict[str, list[str]] = {}
     for group, words in SETTINGS.items():
         for loss in CONVEX:
             mine = where(ends, settings=group, loss=loss)
@@ -268,9 +275,10 @@ def non_convex(folder: Folder) -> Told:
                     duel(f"synthetic {LOSSES[loss]} at {horizon} N: SBB_ε against cvx", ours, theirs, "test_error",
                          "error", group=group)
                 )  # fmt: skip
-                both = f"{median(ours, 'test_error'):.3f} / {median(theirs, 'test_error'):.3f}"
-                told.append(f"{LOSSES[loss]} {words} at {horizon} N {both}")
-    return cases, f"Synthetic test error, SBB_ε / cvx: {', '.join(told)}."
+                both = f"{median(ours, 'test_error'):.3f}/{median(theirs, 'test_error'):.3f}"
+                told.setdefault(f"{words} at {horizon} N", []).append(both)
+    text = "; ".join(f"{words} {', '.join(values)}" for words, values in told.items())
+    return cases, f"Synthetic test error, SBB_ε/cvx (GNMDS, STE): {text}."
 
 
 def same_end(folder: Folder) -> Told:
@@ -284,6 +292,6 @@ def same_end(folder: Folder) -> Told:
             at = where(mine, horizon=max(row["horizon"] for row in mine))
             zero, sbb = (where(at, method=m) for m in ("sbb0", "sbb"))
             cases.append(duel(f"{title}: SBB_0 against SBB_ε", zero, sbb, "test_error", "error", (ALIKE,), group=group))
-            ends_of.append(f"{median(zero, 'test_error'):.3f} / {median(sbb, 'test_error'):.3f}")
-        told.append(f"{words}: {_by_loss(ends_of)}")
-    return cases, f"Test error at the end, SBB_0 / SBB_ε, {'; '.join(told)}."
+            ends_of.append(f"{median(zero, 'test_error'):.3f}/{median(sbb, 'test_error'):.3f}")
+        told.append(f"{words} {', '.join(ends_of)}")
+    return cases, f"Test error at the end, SBB_0/SBB_ε ({', '.join(LOSSES.values())}): {'; '.join(told)}."

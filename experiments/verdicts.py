@@ -27,8 +27,8 @@ class Claim:
 
 
 CLAIMS = (
-    Claim("C1", "SBB_0 steps vary dramatically; SBB_ε steps change at first and then settle; "
-          "SBB_0 is unstable in the initial epochs.", (synthetic.step_sizes,)),
+    Claim("C1", "SBB_0's steps vary dramatically, SBB_ε's only at first; "
+          "SBB_0 is unstable in the initial epochs, then stable.", (synthetic.step_sizes,)),
     Claim("C2", "Stochastic methods beat batch in the initial epochs.", (synthetic.first_epochs,)),
     Claim("C3", "SBB_ε converges fastest and achieves almost the best generalisation error.", (synthetic.fastest,)),
     Claim("C4", "The speed-up of SBB_ε over SVRG is about 4 times for all three models.", (synthetic.four_times,)),

@@ -109,10 +109,10 @@ def test_the_page_takes_what_there_is(fig1_folder):
     page = Path(result.stdout.strip())
     assert page == fig1_folder / "RESULTS.md"
     text = page.read_text()
-    assert "| C1 |" in text
+    assert "|C1|" in text
     assert "(fig1/results/fig1.png)" in text
     assert "(not run)" in text  # no other experiment was run
-    assert "| C2 |" not in text
+    assert "|C2|" not in text
     assert text.count("<!-- begin") == text.count("<!-- end")
     cases = read_csv(fig1_folder / "cases.csv")
     assert {case["claim"] for case in cases} == {"C1"}
@@ -162,7 +162,7 @@ def test_verdict_on_four_times(folder, authors, programmed, tuned, expected):
     cases, figures = four_times(folder)
     assert len(cases) == 9
     assert verdict(cases) == expected
-    assert f"tuned {tuned:.1f} / {tuned:.1f} / {tuned:.1f}" in figures
+    assert f"tuned {tuned:.1f}, {tuned:.1f}, {tuned:.1f}" in figures
 
 
 @pytest.mark.parametrize(("at_100", "last", "expected"), [(1.0, 90.0, HOLDS), (8.0, 90.0, PART), (8.0, 2.0, NOT)])
@@ -203,9 +203,9 @@ def test_no_verdict_without_results(folder):
 
 
 def test_the_page_is_short():
-    """At most 1,800 words, numbers included."""
+    """At most 1,800 words, cells of tables included, numbers not."""
     text = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    assert len([word for word in text.split() if any(c.isalnum() for c in word)]) <= 1800
+    assert len([word for word in text.replace("|", " ").split() if any(c.isalpha() for c in word)]) <= 1800
 
 
 def test_step_bounds_by_hand():
