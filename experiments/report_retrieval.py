@@ -30,8 +30,9 @@ def switches(lab: Lab) -> Lines:
                 if found:
                     values = (f"{found[name]:.3f}" if name in found else "-" for name in columns)
                     rows.append((TITLES[dataset], title, name_of(method), *values))
-            taus = (f"{agreement(grid, dataset, loss, name):+.2f}" for name in COLUMNS)
-            rows.append((TITLES[dataset], title, "order as in the paper (Kendall's τ)", *taus, ""))
+            taus = (agreement(grid, dataset, loss, name) for name in COLUMNS)
+            order = ("-" if tau is None else f"{tau:+.2f}" for tau in taus)
+            rows.append((TITLES[dataset], title, "order as in the paper (Kendall's τ)", *order, ""))
     return ("data", "loss", "method", *columns), rows
 
 

@@ -33,7 +33,7 @@ class Config:
 
 FULL = Config()
 QUICK = Config(
-    splits=2, budget=20, horizons=(("hinge", 40), ("ste", 40), ("tste", 40)), tuning_every=12, tuning_rounds=1
+    splits=2, budget=20, horizons=(("hinge", 40), ("ste", 40), ("tste", 40)), tuning_every=12, tuning_rounds=0
 )
 
 # What the authors' scripts use on these data (n = 400, N = m = 7,285).

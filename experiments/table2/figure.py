@@ -75,11 +75,9 @@ def _draw_eigenpairs(folder: Path) -> list[Path]:
         taken = CATEGORIES[dataset]
         left, right = axes[2 * k], axes[2 * k + 1]
         left.plot(range(1, len(values) + 1), values, ".", color="#6b7280", markersize=3)
-        left.plot(
-            range(1, taken + 1), values[:taken], "o", color="#D55E00", markersize=4, label="first, as in the code"
-        )
+        left.plot(range(1, taken + 1), values[:taken], "o", color="#D55E00", markersize=4, label="first (smallest)")
         top = range(len(values) - taken + 1, len(values) + 1)
-        left.plot(top, values[-taken:], "o", color="#0072B2", markersize=4, label="largest, as in the paper")
+        left.plot(top, values[-taken:], "o", color="#0072B2", markersize=4, label="largest")
         left.set_yscale("symlog", linthresh=1e-3)
         left.set(title=f"{TITLES[dataset]}, {LOSSES[loss]}, authors' step", ylabel="Eigenvalue", xlabel="Rank")
         for name, colour, line, label in (

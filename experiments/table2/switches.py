@@ -46,10 +46,12 @@ def read_grid(folder: Path) -> Grid:
     return grid
 
 
-def agreement(grid: Grid, dataset: str, loss: str, column: str) -> float:
-    """Kendall's tau between the order of methods in a column and that in the paper."""
+def agreement(grid: Grid, dataset: str, loss: str, column: str) -> float | None:
+    """Kendall's tau between the order of methods in a column and that in the paper; None if there is no such column."""
     cells = [grid[dataset, loss, m] for m in METHODS if (dataset, loss, m) in grid]
     both = [cell for cell in cells if column in cell and PRINTED in cell]
+    if len(both) < 2:
+        return None
     return float(kendalltau([cell[column] for cell in both], [cell[PRINTED] for cell in both]).statistic)
 
 
