@@ -16,6 +16,7 @@ from functools import partial
 
 import pytest
 import sqlalchemy as sa
+from benchmarks.collect import measure_connections
 from click.testing import CliRunner
 from serving import WORDS, Visitor, at_once, change, make_study, stored, until
 
@@ -200,6 +201,16 @@ def test_idle_connections_leave_room(serve, monkeypatch):
             assert b"200" in idle.recv(1000)
             assert served.call("/health")[0] == 200
         assert Visitor(served.port).call("/health")[0] == 200
+
+
+@pytest.mark.tools
+def test_connections_that_leave_or_stay_do_no_harm():
+    found = measure_connections("sqlite", 300, 1100, 0.5)
+    assert found["probes answered"] == found["probes"] > 0
+    assert found["idle kept"] < 1024
+    assert found["lines logged"] < 5
+    assert found["tracebacks"] == found["paths logged"] == 0
+    assert found["MiB after"] < found["MiB before"] + 30
 
 
 # ---- what the researcher sees ----------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import pytest
 import sqlalchemy as sa
 from benchmarks.collect import Server
 from browsing import WORDS_SHOWN, Participant
-from serving import change, make_study, stored, until
+from serving import SURVEY, change, make_study, stored, until
 
 from browser import start_browser
 from nearer.collect.store import Store, answers, participants
@@ -87,25 +87,6 @@ def test_by_touch_on_a_phone(serve, person, kind, taps, size):
         shown = person.ready(shown)
     assert shown is None
     assert choices(served.store) == [str(options) for options in taps]
-
-
-SURVEY = """
-[[before]]
-id = "expertise"
-text = "How often do you cook?"
-kind = "choice"
-choices = ["never", "sometimes", "daily, for a large family that likes its food cooked in every way there is"]
-screen_out = ["never"]
-[[before]]
-id = "age"
-text = "How old are you?"
-kind = "number"
-least = 18
-[[after]]
-id = "remarks"
-text = "Anything else?"
-required = false
-"""
 
 
 class Ends(BaseHTTPRequestHandler):
@@ -194,6 +175,27 @@ def test_from_a_recruiting_site_and_back(serve, person, site, database, tmp_path
     assert found == {"no": "declined", "never": "screened_out", "yes": "finished", "late": "full"}
     assert [json.loads(rows["yes"].replies)[name] for name in ("age", "remarks")] == [170, None]
     assert json.loads(rows["yes"].parameters) == {"SESSION_ID": "se", "STUDY_ID": "st"}
+
+
+@pytest.mark.parametrize("size", [(400, 740), (740, 360), (1400, 900)])
+def test_who_runs_out_of_time_goes_back(serve, person, site, size):
+    served = serve(number=3, minutes=10, practice=False, timed_out_link=f"{site}/complete?cc=time")
+    person.size(*size, mobile=size[0] < 1000)
+    person.answer(person.begin(served), person.choose)
+    until(lambda: choices(served.store) == ["[0]"])
+    with served.store.writing() as connection:
+        connection.execute(sa.update(participants).values(consented=participants.c.consented - 600))
+    person.choose(1)
+    for _ in range(2):  # also when they come back
+        person.wait("document.documentElement.dataset.finished")
+        assert "time for this study is over" in person.text()
+        assert page_size(person) == list(size)
+        person.click("#link")
+        person.wait("location.search === '?cc=time'")
+        person.open(f"{served.url}?id=x", fresh=False)
+    assert choices(served.store) == ["[0]"]  # what came too late does not count
+    (row,) = stored(served.store, participants)
+    assert (row.step, row.ended - row.consented) == ("timed_out", 600)
 
 
 def test_k_of_n_by_mouse_and_keys(serve, person):

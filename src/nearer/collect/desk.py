@@ -35,16 +35,14 @@ _PAUSED = sa.select(meta.c.key).where(meta.c.key == "paused", meta.c.value == "1
 _FIND = sa.select(participants, _PAUSED.label("paused")).where(participants.c.id == _PERSON).with_for_update()
 _VISIT = sa.update(participants).where(participants.c.name == sa.bindparam("person"))
 _VISIT = _VISIT.values(visits=participants.c.visits + 1).returning(participants.c.id)
-_COUNT = sa.update(participants).where(participants.c.id == _PERSON)
-_COUNT = _COUNT.values(answered=participants.c.answered + 1, seen=sa.bindparam("now"))
+_CHANGE = sa.update(participants).where(participants.c.id == _PERSON)
+_COUNT = _CHANGE.values(answered=participants.c.answered + 1, seen=sa.bindparam("now"))
 _THEIRS = questions.c.participant == _PERSON
 # A subquery, because PostgreSQL without statistics may scan all answers for a join.
 _ANSWER = sa.select(answers.c.question).where(answers.c.question == questions.c.id).scalar_subquery()
 _OPEN = sa.select(questions).where(_THEIRS, _ANSWER.is_(None)).order_by(questions.c.position)
 _SEEN = sa.select(questions.c.key).where(_THEIRS)
-_SHORTEN = sa.update(participants).where(participants.c.id == _PERSON).values(total=sa.bindparam("only"))
 _OWN = sa.select(questions.c.id).where(_THEIRS, sa.cast(questions.c.id, sa.Text) == sa.bindparam("question"))
-_STEP = sa.update(participants).where(participants.c.id == _PERSON)
 _FAILED = sa.select(questions.c.expected, answers.c.choice).select_from(questions.join(answers))
 _FAILED = _FAILED.where(_THEIRS, questions.c.expected.is_not(None))
 _PLACES = sa.select(meta.c.key).where(meta.c.key == "schema").with_for_update()  # newcomers wait for each other
@@ -229,7 +227,7 @@ class Desk:
 
     def __init__(self, study: Study, store: Store, seed: int | None = None):
         self.study, self.store = study, store
-        self.signer = Signer(store.secret)
+        self.signer, self._plans = Signer(store.secret), store.secret.hex() if seed is None else str(seed)
         self.numbers = store.number_items([item.name for item in study.items])
         self.names = {number: name for name, number in self.numbers.items()}
         self.by_number = {self.numbers[item.name]: item for item in study.items}
@@ -332,7 +330,7 @@ class Desk:
         if "step" in changes:
             changes.setdefault("ended", time.time() if changes["step"] in ENDS else None)
         changes["seen"] = time.time()
-        connection.execute(_STEP.values(changes), {"person": person["id"]})
+        connection.execute(_CHANGE.values(changes), {"person": person["id"]})
         person |= changes
 
     def next(self, connection: sa.Connection, number: int) -> dict[str, Any]:
@@ -368,7 +366,6 @@ class Desk:
         return {"stored": True, **self._progress(connection, person, held)}
 
     def _practice(self, person: Mapping[str, Any]) -> dict[str, Any]:
-        """A question that does not count."""
         names = self.study.questions.practice_question
         items = tuple(self.numbers[name] for name in names) or self._dealer(person).random().items
         return self._for_page(self._row(0, 0, Asked(items, "", "practice")), person)
@@ -378,7 +375,6 @@ class Desk:
         return self.dealers.get(person["condition"]) or next(iter(self.dealers.values()))
 
     def _found(self, connection: sa.Connection, number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """A participant, and the open questions."""
         person = connection.execute(_FIND, {"person": number}).mappings().one_or_none()
         if person is None:
             raise HTTPException(404, "participant: is not known; begin again by /api/start")
@@ -412,7 +408,7 @@ class Desk:
             row = self._hand_out(connection, person, position)
             if row is None:  # all were asked, as after objects were removed: the participant finishes
                 total = position - 1
-                connection.execute(_SHORTEN, {"person": person["id"], "only": total})
+                self._set(connection, person, total=total)
                 break
             held.append(row)
         if asking and answered >= total:
@@ -441,7 +437,7 @@ class Desk:
 
     def _slot(self, person: int, total: int, position: int) -> str:
         """What is planned at a position; positions may exceed a total that was shortened."""
-        planned = plan(self.study.questions, total, f"{self.store.secret.hex()}:{person}")
+        planned = plan(self.study.questions, total, f"{self._plans}:{person}")
         return planned[position - 1] if position <= total else "random"
 
     def _hand_out(self, connection: sa.Connection, person: dict[str, Any], position: int) -> dict[str, Any] | None:

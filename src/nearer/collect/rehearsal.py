@@ -5,20 +5,17 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import os
-import signal
-import socket
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nearer.collect.background import fill_queue, queue_size, read_answers
-from nearer.collect.server import Supervisor, bind, make_server, read_options
+from nearer.collect.server import Supervisor, bind
 from nearer.collect.store import Export, Store, participant_table
-from nearer.collect.study import ENDS, Study, parted, read_study
+from nearer.collect.study import ENDS, Study, parted
 from nearer.data import check_fraction, check_integer
 from nearer.data.messages import counted, listed
 from nearer.data.splits import answers_naming
@@ -85,8 +82,6 @@ class Mind:
 
 @dataclass
 class Actor:
-    """A simulated participant."""
-
     name: str
     behaviour: str
     stays: float  # answers after which they leave
@@ -132,11 +127,8 @@ def rehearse(
     actors = _cast(study, check_integer(n_participants, "n_participants", 3), shares, rng)
     store = Store(f"sqlite:///{(folder / 'answers.db').resolve()}", create=True)
     with contextlib.closing(store):
-        with store.writing() as connection:
-            store.put(connection, "secret", rng.bytes(32).hex())  # which plans the questions
         with _served(study, store, int(rng.integers(2**31))) as ask:
             _perform(study, store, actors, ask, Mind(study, crowd, rng), note)
-        store.rotate("rehearsal")  # nobody can derive the token from the seed
         (folder / "answers.csv").write_text("".join(Export(store, study).lines("rehearsal")), "utf-8")
         with store.reading() as connection:
             progressed = participant_table(connection)
@@ -230,9 +222,8 @@ def _perform(
 def _served(study: Study, store: Store, seed: int) -> Iterator[Ask]:
     """A server process on this machine, as a function that posts to its interface."""
     with contextlib.closing(bind("127.0.0.1", 0)) as listening:
-        options = {"study": str(study.folder.resolve()), "database": store.shown, "seed": seed}
-        options["descriptor"] = listening.fileno()
-        server = Supervisor("nearer.collect.rehearsal", options, [listening.fileno()])
+        options = {"study": str(study.folder.resolve()), "database": store.shown, "server": {"seed": seed}}
+        server = Supervisor("nearer.collect.server", options, listening)
         line = http.client.HTTPConnection("127.0.0.1", listening.getsockname()[1], timeout=60)
 
         def ask(path: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -272,17 +263,3 @@ def _counts(
             "kept": sum(name in judged and name not in excluded for name in names),
         }
     return found
-
-
-def main() -> None:
-    """Serve a rehearsal, as the process that `_served` starts."""
-    options = read_options(lambda: os.kill(os.getpid(), signal.SIGTERM))
-    study, store = read_study(options["study"]), Store(options["database"])
-    limits = replace(study.server, requests_per_second=1e9, new_participants_per_minute=1e9)
-    server = make_server(replace(study, server=limits), store, seed=options["seed"])
-    server.run([socket.socket(fileno=options["descriptor"])])
-    store.close()
-
-
-if __name__ == "__main__":
-    main()

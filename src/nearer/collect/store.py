@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import csv
-import io
 import itertools
 import json
 import math
@@ -27,7 +25,7 @@ from starlette.exceptions import HTTPException
 from nearer.collect.study import ENDS, STEPS, Study, parted
 from nearer.data.messages import FileFormatError
 from nearer.io.files import atomic_write
-from nearer.io.text import guard, text_cells
+from nearer.io.text import csv_text, text_cells
 from nearer.tables.decode import SIDES
 
 _SCHEMA = "2"
@@ -169,18 +167,13 @@ class Store:
             rows = [{"key": "schema", "value": _SCHEMA}, {"key": "secret", "value": secrets.token_hex(32)}]
             connection.execute(insert(connection, meta).on_conflict_do_nothing(), rows)
 
-    def _files(self) -> list[tuple[int, int] | None]:
-        """What identifies the files of SQLite; None for one that does not exist."""
-        if not self.is_sqlite or not self.engine.url.database:
-            return []
-        found: list[tuple[int, int] | None] = []
-        for ending in ("", "-wal"):
-            try:
-                file = os.stat(self.engine.url.database + ending)
-            except OSError:
-                found.append(None)
-            else:
-                found.append((file.st_dev, file.st_ino))
+    def _files(self) -> dict[str, tuple[int, int]]:
+        """What identifies the files of SQLite, as far as they exist."""
+        found = {}
+        for ending in ("", "-wal") if self.is_sqlite else ():
+            with contextlib.suppress(OSError):
+                file = os.stat(f"{self.engine.url.database}{ending}")
+                found[ending] = file.st_dev, file.st_ino
         return found
 
     def number_items(self, names: Sequence[str]) -> dict[str, int]:
@@ -420,7 +413,6 @@ def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
 
 
 def audit_lines(connection: sa.Connection) -> list[dict[str, Any]]:
-    """What the researcher did, oldest first."""
     return [dict(row) for row in connection.execute(sa.select(audit).order_by(audit.c.id)).mappings()]
 
 
@@ -467,18 +459,9 @@ def payments(store: Store, study: Study, how: str) -> list[dict[str, Any]]:
     return rows
 
 
-def people_csv(store: Store, study: Study, how: str) -> str:
-    """The text of participants.csv."""
-    return rows_text(person_table(store, study, how), study.person_columns)
-
-
 def rows_text(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
     """CSV of rows; texts that could run as formulas are escaped, numbers are not."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([guard(cell) if isinstance(cell, str) else cell for cell in row.values()] for row in rows)
-    return text.getvalue()
+    return csv_text({name: [row[name] for row in rows] for name in columns})
 
 
 def _utc(seconds: float | None) -> str:
