@@ -112,20 +112,25 @@ def site():
     server.server_close()
 
 
-@pytest.mark.parametrize("width", [320, 1400])
-def test_from_a_recruiting_site_and_back(serve, person, site, database, tmp_path, width):
+@pytest.mark.parametrize(
+    "size", [pytest.param((320, 700), marks=pytest.mark.tools), (400, 740), (740, 360), (1400, 900)]
+)
+def test_from_a_recruiting_site_and_back(serve, person, site, database, tmp_path, size):
     """No consent, a screening answer, the whole study, and too late: each ends at its own address."""
     ends = {f"{end}_link": f"{site}/complete?cc={end}" for end in ("declined", "screened_out", "full")}
     changes = {"number": 3, "wanted": 1, "practice": False, "link": f"{site}/complete?cc=done&s={{SESSION_ID}}"}
+    changes["debriefing"] = "It was about words."
     served = serve(make_study(tmp_path / "study", tables=SURVEY, **changes, **ends), database)
-    person.size(width, 700, mobile=width < 500)
+    person.size(*size, mobile=size[0] < 1000)
 
     def arrive(name, fresh=True):
         person.open(f"{served.url}?PROLIFIC_PID={name}&STUDY_ID=st&SESSION_ID=se", fresh)
-        assert person.js("return document.documentElement.scrollWidth") <= width
+        assert page_size(person)[0] == size[0]
 
     def leaves(code):
         person.wait("!document.getElementById('link').hidden")
+        assert page_size(person) == list(size)
+        assert ("about words" in person.text()) == code.startswith("done")
         person.click("#link")
         person.wait("location.pathname === '/back'")
         assert person.js("return location.search") == f"?cc={code}"
@@ -137,7 +142,7 @@ def test_from_a_recruiting_site_and_back(serve, person, site, database, tmp_path
         assert not person.js("return document.getElementById('form').reportValidity()")
         person.driver.refresh()  # what was filled in is still there
         person.wait("document.querySelector('#form :checked') !== null")
-        assert person.js("return document.documentElement.scrollWidth") <= width
+        assert page_size(person)[0] == size[0]
         person.driver.find_element("css selector", "#field-age").send_keys("0\n")
         person.wait("document.getElementById('form').hidden")
 

@@ -143,7 +143,7 @@ def rehearse(say: Say, study: str, map_path: str | None, out: str | None, **give
     They use a server on this machine with a database of its own; that of the study is not touched.
     """
     if out is not None and Path(out, "study.toml").exists():
-        raise click.UsageError(f"--out: got {out}, which holds a study and its answers, expected another folder")
+        raise click.UsageError(f"--out: got {out}, which holds a study, expected another folder")
     results = None if out is None else Results(out, _REHEARSED, say.force)
     from nearer.collect.study import read_study
 

@@ -68,9 +68,7 @@ _TAKE = sa.delete(ready).where(ready.c.id == _FIRST.scalar_subquery()).returning
 
 @dataclass(frozen=True)
 class Asked:
-    """A question to hand out."""
-
-    items: tuple[int, ...]  # numbers of the objects: the head (unless "odd-one-out"), then the options, left to right
+    items: tuple[int, ...]  # numbers of objects: the head (unless "odd-one-out"), then the options
     key: str  # the same for the same question in another order
     chosen_by: str  # "random", "catch", "repeat", or the name of a strategy
     expected: int | None = None  # the right option of a catch question
@@ -83,7 +81,7 @@ def question_key(kind: str, items: Sequence[int], catch: bool = False) -> str:
 
 
 class Deck:
-    """Deals objects in shuffled rounds, so that their counts differ by at most one; threads may share it."""
+    """Deals objects in shuffled rounds: their counts differ by at most one. Threads may share it."""
 
     def __init__(self, cards: Sequence[int], rng: random.Random):
         self._cards, self._rng = list(cards), rng
@@ -184,50 +182,36 @@ def plan(asked: QuestionSettings, total: int, seed: str) -> list[str]:
     return slots
 
 
-class Signer:
-    """Signs the numbers of participants, and checks signatures in constant time."""
+def _signature(secret: bytes, text: str) -> str:
+    digest = hmac.digest(secret, text.encode(errors="replace"), "sha256")
+    return base64.urlsafe_b64encode(digest[:18]).decode()
 
-    def __init__(self, secret: bytes):
-        self._secret = secret
 
-    def _signature(self, text: str) -> str:
-        digest = hmac.digest(self._secret, text.encode(errors="replace"), "sha256")
-        return base64.urlsafe_b64encode(digest[:18]).decode()
+def participant_token(secret: bytes, number: object) -> str:
+    return f"{number}.{_signature(secret, f'participant:{number}')}"
 
-    def sign(self, number: object) -> str:
-        """The token of a participant: ``number.signature``."""
-        return f"{number}.{self._signature(f'participant:{number}')}"
 
-    def number(self, token: object) -> int | None:
-        """The number in a token; None if it is not signed."""
-        text = str(token).partition(".")[0]
-        return int(text) if _same(token, self.sign(text)) else None
-
-    def researcher(self, rotation: str | None) -> str:
-        """The token of the researcher, which every rotation changes."""
-        return self._signature(f"researcher{rotation or ''}")
+def signed_number(secret: bytes, token: object) -> int | None:
+    """The number of a participant in a token; None if it is not signed."""
+    text = str(token).partition(".")[0]
+    return int(text) if is_same(token, participant_token(secret, text)) else None
 
 
 def researcher_token(store: Store) -> str:
     """The token of the researcher's page, as of now."""
     with store.reading() as connection:
-        return Signer(store.secret).researcher(store.value(connection, "rotation"))
+        return _signature(store.secret, f"researcher{store.value(connection, 'rotation') or ''}")
 
 
-def is_researcher(store: Store, token: str) -> bool:
-    return _same(token, researcher_token(store))
-
-
-def _same(given: object, signed: str) -> bool:
+def is_same(given: object, signed: str) -> bool:
+    """Whether a token is the signed one, in constant time."""
     return hmac.compare_digest(str(given).encode(errors="replace"), signed.encode(errors="replace"))
 
 
 class Desk:
-    """Hands out questions and accepts answers."""
-
     def __init__(self, study: Study, store: Store, seed: int | None = None):
         self.study, self.store = study, store
-        self.signer, self._plans = Signer(store.secret), store.secret.hex() if seed is None else str(seed)
+        self._plans = store.secret.hex() if seed is None else str(seed)
         self.numbers = store.number_items([item.name for item in study.items])
         self.names = {number: name for name, number in self.numbers.items()}
         self.by_number = {self.numbers[item.name]: item for item in study.items}
@@ -249,16 +233,14 @@ class Desk:
     def _numbered(self, rows: Iterable[Sequence[str]]) -> list[tuple[int, ...]]:
         return [tuple(self.numbers[name] for name in row) for row in rows]
 
-    def start(
-        self, connection: sa.Connection, name: str, parameters: Mapping[str, Any] | None = None, agreed: bool = True
-    ) -> dict[str, Any]:
+    def start(self, connection: sa.Connection, name: str, given: Mapping[str, Any], agreed: bool) -> dict[str, Any]:
         """Open the study to a participant, or resume: the values of `next`, and the token `participant`.
 
-        `parameters` are those of the address; `agreed`: the page has asked for consent, otherwise it is the first step.
+        `given` are the parameters of the address; unless `agreed`, consent is the first step.
         """
         name = name.strip()
-        given = {key: str((parameters or {}).get(key, "")).strip() for key in self.study.participants.parameters}
-        own = {key: value for key, value in given.items() if value}
+        own = {key: str(given.get(key, "")).strip() for key in self.study.participants.parameters}
+        own = {key: value for key, value in own.items() if value}
         for key, value in {"participant": name, **own}.items():
             if _UNFILLED.fullmatch(value):
                 found = {"name": key, "value": value[:_MAX_ID], "at": time.time()}
@@ -276,10 +258,10 @@ class Desk:
             self._set(connection, person, parameters=merged)
         if person["step"] in ("consent", "full"):
             self._admit(connection, person, agreed)
-        return {"participant": self.signer.sign(number), **self._progress(connection, person, held)}
+        return {"participant": participant_token(self.store.secret, number), **self._progress(connection, person, held)}
 
     def step(self, connection: sa.Connection, number: int, name: object, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Finish the step `name`, the consent or a page of questions about the participant; the values of `next`."""
+        """Finish the step `name`, consent or questions about the participant; the values of `next`."""
         person, held = self._found(connection, number)
         if name != person["step"] or name not in ("consent", "before", "after"):
             return self._progress(connection, person, held)  # sent again, or by another tab
@@ -307,7 +289,8 @@ class Desk:
         if self._limited:
             connection.execute(_PLACES)
             filled = {name: counts for name, *counts in connection.execute(_FILLED, {"since": time.time() - AWAY})}
-        wanted, n_finished = self.study.participants.wanted, sum(finished for finished, _ in filled.values())
+        wanted = self.study.participants.wanted
+        n_finished = sum(finished for finished, _ in filled.values())
         places = {}
         for name, condition in self.conditions.items():
             finished, active = filled.get(name, (0, 0))
@@ -351,7 +334,7 @@ class Desk:
             if not known or not connection.scalar(_OWN, {"person": number, "question": question}):
                 raise HTTPException(403, "question: is no question of this participant")
             return {"stored": False, **self._progress(connection, person, held)}
-        seconds = float(seconds) if is_number(seconds) and 0 <= seconds < 1e6 else None  # a time that makes sense
+        seconds = float(seconds) if is_number(seconds) and 0 <= seconds < 1e6 else None
         now = time.time()
         made = {"question": asked["id"], "choice": self._choice(asked, choice), "seconds": seconds, "answered": now}
         connection.execute(self._add_answer, made)
@@ -371,7 +354,7 @@ class Desk:
         return self._for_page(self._row(0, 0, Asked(items, "", "practice")), person)
 
     def _dealer(self, person: Mapping[str, Any]) -> Dealer:
-        """That of the condition, or of the first one if study.toml has the participant's no longer."""
+        """That of the condition, or of the first one if study.toml has it no longer."""
         return self.dealers.get(person["condition"]) or next(iter(self.dealers.values()))
 
     def _found(self, connection: sa.Connection, number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -388,7 +371,8 @@ class Desk:
             if not self.study.questions.cannot_tell:
                 raise HTTPException(422, "choice: got null, expected a choice: this study has no 'cannot tell'")
             return None
-        n_chosen, n_options = question["n_chosen"], len(parted(question["kind"], json.loads(question["shown"]))[1])
+        n_chosen = question["n_chosen"]
+        n_options = len(parted(question["kind"], json.loads(question["shown"]))[1])
         whole = isinstance(choice, list) and all(type(one) is int and 0 <= one < n_options for one in choice)
         if not whole or len(choice) != n_chosen or len(set(choice)) < len(choice):
             raise HTTPException(
@@ -400,7 +384,8 @@ class Desk:
         self, connection: sa.Connection, person: dict[str, Any], held: list[dict[str, Any]]
     ) -> dict[str, Any]:
         """The state of a participant, after more questions are handed out."""
-        answered, total, paused = person["answered"], person["total"], bool(person["paused"])
+        answered, total = person["answered"], person["total"]
+        paused = bool(person["paused"])
         asking = person["step"] == "questions"
         last = min(answered + AHEAD, total) if asking and not paused else 0
         # Open questions follow the answered ones.
@@ -426,11 +411,12 @@ class Desk:
         if step == "questions" and answered == 0 and self.study.questions.practice:
             state["practice"] = self._practice(person)
         shown = held[:AHEAD] if step == "questions" and not paused else []
-        asked = [{"id": str(row["id"]), "position": row["position"], **self._for_page(row, person)} for row in shown]
+        about = [{"id": str(row["id"]), "position": row["position"]} for row in shown]
+        asked = [one | self._for_page(row, person) for one, row in zip(about, shown)]
         return {**state, "questions": asked}
 
     def adaptive_share(self, connection: sa.Connection) -> float | None:
-        """Share of the latest adaptive slots that got a chosen question, not a random one; None without any."""
+        """Share of the latest adaptive slots that got a chosen question; None without any."""
         recent = connection.execute(_RECENT).all()
         slots = [row.chosen_by for row in recent if self._slot(row.participant, row.total, row.position) == "ready"]
         return sum(chosen != "random" for chosen in slots) / len(slots) if slots else None
@@ -460,7 +446,7 @@ class Desk:
             return dealer.random()
         if slot == "unseen":
             return dealer.other_than(self._seen(connection, number))
-        if slot == "ready":  # the first of the queue that this participant has not seen; it leaves the queue
+        if slot == "ready":  # the first that this participant has not seen; it leaves the queue
             found = connection.execute(_TAKE, {"person": number}).first()
         else:  # one that another participant was asked: the first from a random place of the table on
             from_here = dealer.rng.randint(1, connection.scalar(_LAST) or 1)

@@ -67,7 +67,7 @@ class Mind:
         """The options chosen, nearest first."""
         options = [option["name"] for option in question["options"]]
         head = [question["head"]["name"]] if question["head"] else []
-        # The pair that each option stands for: with the head, or the two that remain when it is the odd one out.
+        # The pair that each option stands for: with the head, or the two that remain without it.
         pairs = [[*head, one] if head else options[:at] + options[at + 1 :] for at, one in enumerate(options)]
         score = self._crowd.log_likeness(np.array([[self._number[name] for name in pair] for pair in pairs]))
         known = self._known.get((*head, frozenset(options)))
@@ -114,9 +114,9 @@ def rehearse(
 ) -> dict[str, Any]:  # fmt: skip
     """Let simulated participants answer a study; writes answers.db, answers.csv, report.html and methods.txt.
 
-    The server is a process of its own, without limits of rate; its database is answers.db in `folder`, never that of
-    the study. The arguments are the options of ``nearer collect rehearse``; `positions` are those of the objects.
-    Returns what the study would yield, with the counts of each behaviour as ``people``.
+    The server is a process of its own, without limits of rate; its database is answers.db in `folder`. The arguments
+    are the options of ``nearer collect rehearse``; `positions` are those of the objects. Returns what the study would
+    yield, with the counts of each behaviour as ``people``.
     """
     asked = ExclusionRules(better_than_chance=True) if rules is None else ExclusionRules.read(rules)
     check_fraction(target, "target")
@@ -155,7 +155,6 @@ def rehearse(
 
 
 def _paragraph(values: Mapping[str, Any]) -> str:
-    """The account of every participant, and what their answers yield."""
     everybody, each = values["people"]["all"], values["answers_per_object"]
     count = counted(everybody["number"], "simulated participant")
     rows = {behaviour: values["people"][behaviour] for behaviour in BEHAVIOURS}
@@ -202,7 +201,8 @@ def _perform(
     study: Study, store: Store, actors: list[Actor], ask: Ask, mind: Mind, note: Callable[[str], None]
 ) -> None:
     """Let everybody answer, one request at a time, so that the same seed gives the same answers."""
-    waiting, present, n_requests, stock = actors[::-1], list[Actor](), 0, queue_size(study)
+    waiting, present = actors[::-1], list[Actor]()
+    n_requests, stock = 0, queue_size(study)
     step = max(1, len(actors) // 10)
     while waiting or present:
         if stock and n_requests % stock == 0:  # as the background process does, but not meanwhile
@@ -244,7 +244,6 @@ def _served(study: Study, store: Store, seed: int) -> Iterator[Ask]:
 def _counts(
     actors: list[Actor], progressed: list[dict[str, Any]], judged: list[str], excluded: list[str]
 ) -> dict[str, dict[str, int]]:
-    """What became of the participants of each behaviour, and of all."""
     behaviour = {actor.name: actor.behaviour for actor in actors}
     found = {}
     for group in (*BEHAVIOURS, "all"):

@@ -38,7 +38,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from nearer.collect.desk import Desk, is_researcher
+from nearer.collect.desk import Desk, is_same, researcher_token, signed_number
 from nearer.collect.store import (
     Batches,
     Export,
@@ -175,7 +175,8 @@ class Api:
 
     async def step(self, request: Request) -> Response:
         given = await read_json(request)
-        person, values = self._participant(given), given.get("values")
+        person = self._participant(given)
+        values = given.get("values")
         if not isinstance(values, dict):
             raise HTTPException(422, "values: expected an object")
         return JSONResponse(await self.batches.run(self.desk.step, person, given.get("step"), values))
@@ -212,7 +213,7 @@ class Api:
 
     def _participant(self, given: dict[str, Any]) -> int:
         """The number of the participant who sent a request; enforces the rate limit."""
-        person = self.desk.signer.number(given.get("participant"))
+        person = signed_number(self.store.secret, given.get("participant"))
         if person is None:
             raise HTTPException(403, "participant: unknown token; call /api/start first")
         if not self._often.allow(person):
@@ -222,7 +223,7 @@ class Api:
     def _check_token(self, request: Request) -> None:
         """Refuse requests without the researcher's token, and limit the rate of wrong tokens."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and is_researcher(self.store, token):
+        if kind.lower() == "bearer" and is_same(token, researcher_token(self.store)):
             return
         if not self._failures.allow("all"):
             raise HTTPException(429, "token: too many wrong attempts; wait a minute")
@@ -268,7 +269,6 @@ def _csv(lines: Iterator[str], name: str) -> Response:
 
 
 def page(name: str) -> Callable[[Request], Response]:
-    """Handler of a built-in page."""
     return lambda request: FileResponse(_PAGES / name, headers={"Content-Security-Policy": _STRICT})
 
 
@@ -488,7 +488,8 @@ class Supervisor:
 
     def __init__(self, module: str, options: dict[str, Any], listening: socket.socket | None = None):
         self._descriptors = [] if listening is None else [listening.fileno()]
-        self._module, self._options = module, json.dumps(options | {"descriptors": self._descriptors}) + "\n"
+        self._module = module
+        self._options = json.dumps(options | {"descriptors": self._descriptors}) + "\n"
         self._end = threading.Event()
         self._start()
         self._thread = threading.Thread(target=self._keep, daemon=True)

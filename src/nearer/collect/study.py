@@ -55,8 +55,6 @@ PERSON_COLUMNS = (
 
 @dataclass(frozen=True)
 class Item:
-    """An object to compare."""
-
     name: str  # label in the answers
     form: str  # "text", "image", "audio" or "html"
     content: str | Path  # the text, or the file
@@ -243,7 +241,7 @@ def read_items(path: str | Path) -> list[Item]:
 
 
 def _read_lines(path: Path, lines: Sequence[Any], first: int, made: Callable[[Any], Item]) -> list[Item]:
-    """The objects that `made` makes of the lines that are not blank; the first line has the number `first`."""
+    """The objects that `made` makes of lines that are not blank; the first one has the number `first`."""
     items: dict[str, Item] = {}
     for number, line in enumerate(lines, first):
         if any(map(str.strip, line)):
@@ -319,7 +317,6 @@ def _study(folder: Path, given: dict[str, Any]) -> Study:
 
 
 def _settings(prefix: str, cls: Any, given: Mapping[str, Any]) -> Any:
-    """A table of the file as a dataclass."""
     values = _values(prefix, given, cls.__annotations__)
     for field in dataclasses.fields(cls):
         least, most = field.metadata.get("range", (-math.inf, math.inf))
@@ -366,12 +363,10 @@ def _check_all(study: Study) -> None:
 
     _check("questions.kind", asked.kind, asked.kind in COLLECTED, f"one of {listed(map(repr, COLLECTED))}")
     _check_people(study, names)
-    adapts = not asked.adaptive or asked.kind in SUGGESTED
-    _check("questions.adaptive", asked.adaptive, adapts, f"false, as kind is {asked.kind!r}")
-    same = not any(condition.items or condition.questions for condition in study.conditions)
-    _check(
-        "questions.adaptive", asked.adaptive, same or not asked.adaptive, "false: conditions have lists of their own"
-    )
+    if asked.adaptive:
+        _check("questions.adaptive", True, asked.kind in SUGGESTED, f"false, as kind is {asked.kind!r}")
+        same = not any(condition.items or condition.questions for condition in study.conditions)
+        _check("questions.adaptive", True, same, "false: conditions have lists of their own")
     if asked.kind == "rankings":
         there = f"a number from 2 to {n_items - 1}, as there are {n_items} objects"
         _check("questions.options", asked.options, asked.options < n_items, there)
@@ -421,7 +416,7 @@ def _check_people(study: Study, names: set[str]) -> None:
         _check(f"{field.id}: kind", field.kind, field.kind in kinds, f"one of {listed(map(repr, kinds))}")
         several = len(set(field.choices)) == len(field.choices) and all(map(str.strip, field.choices))
         fits = several and (len(field.choices) > 1 if field.kind == "choice" else not field.choices)
-        _check(f"{field.id}: choices", field.choices, fits, "two or more different ones if kind is 'choice', else none")
+        _check(f"{field.id}: choices", field.choices, fits, "two or more if kind is 'choice', else none")
         _check(f"{field.id}: least and most", (field.least, field.most), field.least <= field.most, "least <= most")
         outs = set(field.screen_out) <= set(field.choices)
         _check(f"{field.id}: screen_out", field.screen_out, outs, f"some of the choices {listed(field.choices)}")
