@@ -271,6 +271,8 @@ def _engine(url: str) -> sa.Engine:
         parsed = sa.engine.make_url(url)
     except sa.exc.ArgumentError as error:
         raise ValueError(f"database: got {url!r}, expected sqlite:///file or postgresql://user@host/name") from error
+    if parsed.drivername == "sqlite":
+        parsed = sa.URL.create("sqlite", database=url.partition(":///")[2])  # a path may have "?" in it
     if parsed.drivername in ("postgresql", "postgres"):
         parsed = parsed.set(drivername="postgresql+psycopg")
     name = parsed.get_backend_name()
