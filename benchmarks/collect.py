@@ -583,8 +583,12 @@ def measure_hostile(kind: str, count: int, seconds: float, attackers: int) -> li
     return rows
 
 
-SECRET = b"/secret-path"
-PIPELINE = b"GET " + SECRET + b" HTTP/1.1\r\nhost: x\r\n\r\n"
+SECRET = "?secret"
+PIPELINES = (
+    f"GET /{SECRET} HTTP/1.1\r\nhost: x\r\n\r\n".encode(),
+    f"GET /nowhere{SECRET} HTTP/1.1\r\nhost: x\r\n\r\n".encode(),
+    request(f"/api/next{SECRET}", {"participant": "1.x"}),
+)
 HEALTH = b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n"
 PATIENCE = 10.0  # seconds, of a probe
 
@@ -619,8 +623,8 @@ def measure_connections(kind: str, leaving: int, idle: int, seconds: float) -> d
         async def leave() -> None:
             with contextlib.suppress(OSError):
                 line = await connect(server.port)
-                line.transport.write(100 * PIPELINE)
-                await asyncio.sleep(random.uniform(0, 0.05))
+                line.transport.write(100 * random.choice(PIPELINES))
+                await asyncio.sleep(random.choice([0, 0.01, 0.05]))
                 line.transport.abort()
 
         async def go() -> int:
@@ -650,7 +654,7 @@ def measure_connections(kind: str, leaving: int, idle: int, seconds: float) -> d
     return {
         "database": kind, "leave": leaving, "idle": idle, "idle kept": kept, "probes": len(probes),
         "probes answered": sum(probes), "lines logged": logged.count("\n"), "tracebacks": logged.count("Traceback"),
-        "paths logged": logged.count(SECRET.decode()), "MiB before": before, "MiB after": after, **load(),
+        "paths logged": logged.count(SECRET), "MiB before": before, "MiB after": after, **load(),
     }  # fmt: skip
 
 
