@@ -5,8 +5,10 @@
 people: 1,000 simulated participants who answer once in 2 seconds each. rate: more and more answers in a second, until
 the 99th percentile reaches 200 ms. kills: server, background process and PostgreSQL's own processes are killed at
 random under load; every acknowledged answer must be stored exactly once. soak: a steady load for long, all databases
-at the same time, memory measured. hostile: the same good requests without and with bad ones beside them. Server,
-database and simulated participants share the cores.
+at the same time, memory measured. hostile: the same good requests without and with bad ones beside them, and
+connections, which can be asked for alone: 2,000 that send many requests at once and leave, then 1,500 idle ones at a
+server that may have 1,024 files open, with probes beside them. Server, database and simulated participants share the
+cores.
 """
 
 from __future__ import annotations
@@ -52,13 +54,17 @@ BOUND = 0.2  # seconds, of the 99th percentile
 class Server:
     """`nearer collect serve` as its own processes."""
 
-    def __init__(self, folder: Path, database: str | None, processes: int, port: int = 0, background: bool = True):
-        command = [sys.executable, "-m", "nearer", "collect", "serve", str(folder), "--json", "--port", str(port)]
+    def __init__(
+        self, folder: Path, database: str | None, processes: int, port: int = 0, background: bool = True,
+        log: Path | None = None, files: int | None = None,
+    ):  # fmt: skip
+        """`log` is where it writes what goes wrong; `files` is how many it may have open."""
+        command = [] if files is None else ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh"]
+        command += [sys.executable, "-m", "nearer", "collect", "serve", str(folder), "--json", "--port", str(port)]
         command += ["--processes", str(processes), "--background" if background else "--no-background"]
         environment = {**os.environ, **({"NEARER_DATABASE": database} if database else {})}
-        self.process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        with open(log or os.devnull, "w") as errors:
+            self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
         told = ""
         assert self.process.stdout is not None
         while not told.endswith("}\n"):
@@ -577,6 +583,81 @@ def measure_hostile(kind: str, count: int, seconds: float, attackers: int) -> li
     return rows
 
 
+SECRET = "?secret"
+PIPELINES = (
+    f"GET /{SECRET} HTTP/1.1\r\nhost: x\r\n\r\n".encode(),
+    f"GET /nowhere{SECRET} HTTP/1.1\r\nhost: x\r\n\r\n".encode(),
+    request(f"/api/next{SECRET}", {"participant": "1.x"}),
+)
+HEALTH = b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n"
+PATIENCE = 10.0  # seconds, of a probe
+
+
+async def ask_health(port: int) -> _Line | None:
+    """A new connection whose first request was answered with 200, or None."""
+    with contextlib.suppress(OSError, asyncio.TimeoutError):
+        line = await asyncio.wait_for(connect(port), PATIENCE)
+        found = await line.send(HEALTH, PATIENCE)
+        if found is not None and found[0] == b"200":
+            return line
+        line.transport.abort()
+    return None
+
+
+def measure_connections(kind: str, leaving: int, idle: int, seconds: float) -> dict[str, Any]:
+    """Connections that send 100 requests at once and leave, and idle ones, while probes ask for /health."""
+    with study(kind, 300) as (folder, database, _):
+        log = folder.parent / "log"
+        server = Server(folder, database, processes_for(kind), background=False, log=log, files=1024)
+        server.settle()
+        ended, probes = False, list[bool]()
+
+        async def probe() -> None:
+            while not ended:
+                line = await ask_health(server.port)
+                probes.append(line is not None)
+                if line is not None:
+                    line.transport.abort()
+                await asyncio.sleep(0.05)
+
+        async def leave() -> None:
+            with contextlib.suppress(OSError):
+                line = await connect(server.port)
+                line.transport.write(100 * random.choice(PIPELINES))
+                await asyncio.sleep(random.choice([0, 0.01, 0.05]))
+                line.transport.abort()
+
+        async def go() -> int:
+            nonlocal ended
+            probing = asyncio.ensure_future(probe())
+            for start in range(0, leaving, 50):
+                await asyncio.gather(*(leave() for _ in range(min(50, leaving - start))))
+            lines = []
+            for start in range(0, idle, 50):
+                lines += await asyncio.gather(*(ask_health(server.port) for _ in range(min(50, idle - start))))
+            await asyncio.sleep(seconds)
+            kept = sum(line is not None and not line.transport.is_closing() for line in lines)
+            ended = True
+            await probing
+            for line in lines:
+                if line is not None:
+                    line.transport.abort()
+            return kept
+
+        try:
+            before = server.memory()
+            kept = run(go())
+            after = server.memory()
+        finally:
+            server.stop()
+        logged = log.read_text(errors="replace")
+    return {
+        "database": kind, "leave": leaving, "idle": idle, "idle kept": kept, "probes": len(probes),
+        "probes answered": sum(probes), "lines logged": logged.count("\n"), "tracebacks": logged.count("Traceback"),
+        "paths logged": logged.count(SECRET), "MiB before": before, "MiB after": after, **load(),
+    }  # fmt: skip
+
+
 # ---- the page --------------------------------------------------------------------------------------------------------
 
 
@@ -592,6 +673,10 @@ def summary() -> str:
     def hostile(calm: dict[str, Any], attacked: dict[str, Any]) -> str:
         return f"{calm['answer p99 ms']:.0f}, {attacked['answer p99 ms']:.0f} ms"
 
+    def connections(row: dict[str, Any], *_: Any) -> str:
+        probes = f"{row['probes answered']:,} of {row['probes']:,}"
+        return f"{row['lines logged']}; {row['MiB before']:.0f}, {row['MiB after']:.0f} MiB; {probes}"
+
     def kills(row: dict[str, Any], *_: Any) -> str:
         return f"{row['acknowledged']:,}, {row['lost']}, {row['stored twice']}"
 
@@ -604,6 +689,8 @@ def summary() -> str:
         rate: "answers in a second, the most with 99 % within 200 ms",
         hostile: "200 participants: 99 % of answers without bad requests, and beside {bad:.0f} of them in a second, "
         "within",
+        connections: "2,000 connections that send 100 requests at once and leave, then 1,500 idle ones at a server "
+        "that may open 1,024 files: lines logged; memory before, after; probes answered",
         kills: "servers, background processes and processes of PostgreSQL killed at random under load: answers "
         "acknowledged, of these lost, stored twice",
         soak: "memory of the servers after a quarter, a half, three quarters and the whole of the time",
@@ -641,7 +728,7 @@ def main(args: list[str] | None = None) -> None:
     suffix = "-quick" if quick else ""
     seconds = told.seconds or (3 if quick else 60)
     count = told.participants or (40 if quick else 1000)
-    for what in told.only.split(","):
+    for what in told.only.replace("hostile", "hostile,connections").split(","):
         rows: list[dict[str, Any]] = []
         if what == "soak":
             soak = partial(measure_soak, minutes=0.1 if quick else told.minutes)
@@ -658,6 +745,8 @@ def main(args: list[str] | None = None) -> None:
             elif what == "kills":
                 kills = told.kills or (4 if quick else 200)
                 rows.append(measure_kills(kind, kills // len(kinds), 10 if quick else 50))
+            elif what == "connections":
+                rows.append(measure_connections(kind, *((100, 1100, 0.5) if quick else (2000, 1500, 10))))
             else:
                 rows += measure_hostile(kind, 20 if quick else min(count, 200), seconds / 6, 5 if quick else 50)
             print(table(rows), flush=True)

@@ -17,6 +17,24 @@ from nearer.collect.store import Store
 from nearer.collect.study import new_study, read_study
 
 WORDS = ["cat", "dog", "lorry", "bus", "rose", "tulip", "piano", "violin"]
+SURVEY = """
+[[before]]
+id = "expertise"
+text = "How often do you cook?"
+kind = "choice"
+choices = ["never", "=sometimes", "daily", "daily, for a large family that likes its food cooked in every way there is"]
+screen_out = ["never"]
+[[before]]
+id = "age"
+text = "How old are you?"
+kind = "number"
+least = 18
+required = false
+[[after]]
+id = "remarks"
+text = "Anything else?"
+required = false
+"""
 
 
 def make_study(folder, words=WORDS, kind="triplets", tables="", **changes):

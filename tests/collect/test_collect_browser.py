@@ -18,7 +18,7 @@ import pytest
 import sqlalchemy as sa
 from benchmarks.collect import Server
 from browsing import WORDS_SHOWN, Participant
-from serving import change, make_study, stored, until
+from serving import SURVEY, change, make_study, stored, until
 
 from browser import start_browser
 from nearer.collect.store import Store, answers, participants
@@ -89,25 +89,6 @@ def test_by_touch_on_a_phone(serve, person, kind, taps, size):
     assert choices(served.store) == [str(options) for options in taps]
 
 
-SURVEY = """
-[[before]]
-id = "expertise"
-text = "How often do you cook?"
-kind = "choice"
-choices = ["never", "sometimes", "daily, for a large family that likes its food cooked in every way there is"]
-screen_out = ["never"]
-[[before]]
-id = "age"
-text = "How old are you?"
-kind = "number"
-least = 18
-[[after]]
-id = "remarks"
-text = "Anything else?"
-required = false
-"""
-
-
 class Ends(BaseHTTPRequestHandler):
     """The site that sends people, and to which they return."""
 
@@ -131,20 +112,25 @@ def site():
     server.server_close()
 
 
-@pytest.mark.parametrize("width", [320, 1400])
-def test_from_a_recruiting_site_and_back(serve, person, site, database, tmp_path, width):
+@pytest.mark.parametrize(
+    "size", [pytest.param((320, 700), marks=pytest.mark.tools), (400, 740), (740, 360), (1400, 900)]
+)
+def test_from_a_recruiting_site_and_back(serve, person, site, database, tmp_path, size):
     """No consent, a screening answer, the whole study, and too late: each ends at its own address."""
     ends = {f"{end}_link": f"{site}/complete?cc={end}" for end in ("declined", "screened_out", "full")}
     changes = {"number": 3, "wanted": 1, "practice": False, "link": f"{site}/complete?cc=done&s={{SESSION_ID}}"}
+    changes["debriefing"] = "It was about words."
     served = serve(make_study(tmp_path / "study", tables=SURVEY, **changes, **ends), database)
-    person.size(width, 700, mobile=width < 500)
+    person.size(*size, mobile=size[0] < 1000)
 
     def arrive(name, fresh=True):
         person.open(f"{served.url}?PROLIFIC_PID={name}&STUDY_ID=st&SESSION_ID=se", fresh)
-        assert person.js("return document.documentElement.scrollWidth") <= width
+        assert page_size(person)[0] == size[0]
 
     def leaves(code):
         person.wait("!document.getElementById('link').hidden")
+        assert page_size(person) == list(size)
+        assert ("about words" in person.text()) == code.startswith("done")
         person.click("#link")
         person.wait("location.pathname === '/back'")
         assert person.js("return location.search") == f"?cc={code}"
@@ -156,7 +142,7 @@ def test_from_a_recruiting_site_and_back(serve, person, site, database, tmp_path
         assert not person.js("return document.getElementById('form').reportValidity()")
         person.driver.refresh()  # what was filled in is still there
         person.wait("document.querySelector('#form :checked') !== null")
-        assert person.js("return document.documentElement.scrollWidth") <= width
+        assert page_size(person)[0] == size[0]
         person.driver.find_element("css selector", "#field-age").send_keys("0\n")
         person.wait("document.getElementById('form').hidden")
 
@@ -194,6 +180,27 @@ def test_from_a_recruiting_site_and_back(serve, person, site, database, tmp_path
     assert found == {"no": "declined", "never": "screened_out", "yes": "finished", "late": "full"}
     assert [json.loads(rows["yes"].replies)[name] for name in ("age", "remarks")] == [170, None]
     assert json.loads(rows["yes"].parameters) == {"SESSION_ID": "se", "STUDY_ID": "st"}
+
+
+@pytest.mark.parametrize("size", [(400, 740), (740, 360), (1400, 900)])
+def test_who_runs_out_of_time_goes_back(serve, person, site, size):
+    served = serve(number=3, minutes=10, practice=False, timed_out_link=f"{site}/complete?cc=time")
+    person.size(*size, mobile=size[0] < 1000)
+    person.answer(person.begin(served), person.choose)
+    until(lambda: choices(served.store) == ["[0]"])
+    with served.store.writing() as connection:
+        connection.execute(sa.update(participants).values(consented=participants.c.consented - 600))
+    person.choose(1)
+    for _ in range(2):  # also when they come back
+        person.wait("document.documentElement.dataset.finished")
+        assert "time for this study is over" in person.text()
+        assert page_size(person) == list(size)
+        person.click("#link")
+        person.wait("location.search === '?cc=time'")
+        person.open(f"{served.url}?id=x", fresh=False)
+    assert choices(served.store) == ["[0]"]  # what came too late does not count
+    (row,) = stored(served.store, participants)
+    assert (row.step, row.ended - row.consented) == ("timed_out", 600)
 
 
 def test_k_of_n_by_mouse_and_keys(serve, person):

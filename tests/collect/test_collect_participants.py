@@ -12,28 +12,13 @@ from collections import Counter
 import sqlalchemy as sa
 from benchmarks.collect import Server
 from click.testing import CliRunner
-from serving import WORDS, Visitor, make_study, stored
+from serving import SURVEY, WORDS, Visitor, make_study, stored
 from test_collect_researcher import token
 
 from nearer.cli.app import cli
 from nearer.collect.store import Store, answers, audit, participants, questions
 
-TABLES = """
-[[before]]
-id = "expertise"
-text = "How often do you cook?"
-kind = "choice"
-choices = ["never", "daily", "=sometimes"]
-screen_out = ["never"]
-[[before]]
-id = "age"
-text = "How old are you?"
-kind = "number"
-least = 18
-required = false
-[[after]]
-id = "remarks"
-text = "Anything else?"
+TABLES = f"""{SURVEY}
 [[conditions]]
 name = "animals"
 items = ["cat", "dog", "rose", "tulip"]
@@ -224,7 +209,6 @@ def test_the_ends(serve, tmp_path, database):
     told = served.call("/api/researcher/status", headers=token(served))[1]["status"]
     counts = {"opened": 6, "consented": 4, "finished": 1, "declined": 1, "screened_out": 2, "timed_out": 0, "full": 1}
     assert told["funnel"] == counts
-    # A place becomes free when the only one who finished is deleted: latecomers who come back are admitted.
     where = [] if database is None else ["--database", database]
     out = tmp_path / "payments.csv"
     command("collect", "payments", study.folder, "-o", out, *where)
@@ -233,6 +217,7 @@ def test_the_ends(serve, tmp_path, database):
     assert [paid[name][0] for name in ("no", "never", "careless", "on the way", "too late")] == [
         "declined", "screened_out", "screened_out", "none", "full",
     ]  # fmt: skip
+    # A place becomes free when the only one who finished is deleted: latecomers who come back are admitted.
     command("collect", "delete", study.folder, "--participant", "yes", *where)
     assert late.open("too late")["step"] == "consent"
 

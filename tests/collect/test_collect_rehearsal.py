@@ -14,10 +14,10 @@ import numpy as np
 import psutil
 import pytest
 from click.testing import CliRunner
-from serving import WORDS, make_study, until
-from test_collect_participants import TABLES
+from serving import SURVEY, WORDS, make_study, until
 
 from nearer.cli.app import cli
+from nearer.collect.store import Store
 from nearer.coordinates import write_embedding
 
 pytestmark = pytest.mark.slow
@@ -90,7 +90,7 @@ def test_everybody_is_accounted_for(tmp_path, kind, changes):
 
 
 def test_every_step_of_a_study_is_taken(tmp_path):
-    study = make_study(tmp_path / "study", number=20, repeats=2, catch=2, tables=TABLES.partition("[[conditions]]")[0])
+    study = make_study(tmp_path / "study", number=20, repeats=2, catch=2, tables=SURVEY)
     code, text = rehearse(study.folder, *SHARES, "--rules", write_rules(tmp_path), "-o", tmp_path / "out")
     assert code == 0, text
     people = json.loads((tmp_path / "out/summary.json").read_text())["people"]["all"]
@@ -108,6 +108,10 @@ def test_the_same_seed_gives_the_same_answers_and_a_map_is_followed(tmp_path):
         assert code == 0, text
     assert answers_of(tmp_path / "a") == answers_of(tmp_path / "b")
     assert (tmp_path / "a/summary.json").read_text() == (tmp_path / "b/summary.json").read_text()
+    stores = [Store(f"sqlite:///{tmp_path}/{name}/answers.db") for name in ("a", "b")]
+    assert stores[0].secret != stores[1].secret  # nobody can derive a token from the seed
+    for store in stores:
+        store.close()
     pairs = [set(WORDS[start : start + 2]) for start in range(0, 8, 2)]
     for row in answers_of(tmp_path / "a"):
         if "careful" in row["participant"] and {row["anchor"], row["far"]} in pairs:
@@ -129,6 +133,20 @@ def test_what_cannot_be_rehearsed_is_refused(tmp_path, monkeypatch, args, text):
     code, said = rehearse("study", *args, "-o", "out")
     assert (code, text in said) == (2, True), said
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("options", [["-o", "study"], ["-o", "study", "--force"], ["-o", "link", "--force"]])
+def test_the_answers_of_a_study_are_not_replaced(tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    study = make_study(tmp_path / "study", number=5)
+    Store(study.database, create=True).close()
+    before = (study.folder / "answers.db").read_bytes()
+    (tmp_path / "link").symlink_to("study")
+    code, said = rehearse("study", *options)
+    assert (code, "--out: got" in said) == (2, True), said
+    monkeypatch.setenv("NEARER_DATABASE", study.database)
+    assert rehearse("study", "--participants", 6)[0] == 0
+    assert (study.folder / "answers.db").read_bytes() == before
 
 
 def test_ctrl_c_leaves_nothing_behind(tmp_path):

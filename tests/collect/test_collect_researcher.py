@@ -129,7 +129,7 @@ def test_the_page_shows_the_study(person, serve, width, height):
     text = person.text("#board")
     assert all(part in text for part in ("120\nanswers", "<b>bob</b>", "held-out answers", "computed just now"))
     dots, labels = (boxes_of(person, f"#map {what}") for what in ("circle", "text"))
-    without = re.search(r"(\d+) names are left out", text)
+    without = re.search(r"no room for (\d+) of", text)
     assert (len(dots), len(labels) + (int(without[1]) if without else 0)) == (12, 12)
     assert not any(covers(one, other) for one, other in itertools.combinations(labels, 2))
     assert not any(covers(label, dot) for label in labels for dot in dots)

@@ -108,8 +108,8 @@ def serve(
     sys.stdout.flush()
     orders: dict[str, Any] = {"study": str(read.folder.resolve()), "database": database or read.database}
     helpers = [Supervisor("nearer.collect.background", orders)] if background else []
-    orders |= {"descriptor": listening.fileno(), "server": options}
-    helpers += [Supervisor("nearer.collect.server", orders, [listening.fileno()]) for _ in range(processes - 1)]
+    orders["server"] = options
+    helpers += [Supervisor("nearer.collect.server", orders, listening) for _ in range(processes - 1)]
     try:
         with contextlib.suppress(KeyboardInterrupt):
             server.run([listening])
@@ -142,6 +142,8 @@ def rehearse(say: Say, study: str, map_path: str | None, out: str | None, **give
 
     They use a server on this machine with a database of its own; that of the study is not touched.
     """
+    if out is not None and Path(out, "study.toml").exists():
+        raise click.UsageError(f"--out: got {out}, which holds a study, expected another folder")
     results = None if out is None else Results(out, _REHEARSED, say.force)
     from nearer.collect.study import read_study
 
@@ -183,12 +185,12 @@ def export(say: Say, study: str, database: str | None, out: str, people: str | N
     Attention checks are written too, with the columns catch and correct; "cannot tell" is left out and counted.
     """
     read, store = _opened(study, database)
-    from nearer.collect.store import Export, people_csv
+    from nearer.collect.store import Export, person_table, rows_text
 
     found = Export(store, read)
     say.write(out, "".join(found.lines("command")))
     if people is not None:
-        say.write(people, people_csv(store, read, "command"))
+        say.write(people, rows_text(person_table(store, read, "command"), read.person_columns))
     for reason, count in found.left_out.items():
         say.note(f"{count:,} left out: {reason}")
     values = {"output": out, "n_answers": found.n_rows, "left_out": found.left_out}

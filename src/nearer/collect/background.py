@@ -1,4 +1,4 @@
-"""The background process: computes the map, the quality of participants and the queue of adaptive questions.
+"""The background process: the map, the quality of participants and the queue of adaptive questions.
 
 Without it, the server asks random questions. Of several background processes for a PostgreSQL database only one
 computes; another takes over when it ends.
@@ -41,8 +41,6 @@ _REPORT = 10.0  # seconds between two signs of life
 
 
 class Background:
-    """Rounds of computation."""
-
     def __init__(self, study: Study, store: Store):
         self.study, self.store = study, store
         self._done, self._forecast_at, self._round = -1, 0, 0
@@ -91,7 +89,7 @@ class Background:
 
 @contextlib.contextmanager
 def the_only_one(store: Store) -> Iterator[sa.Connection | None]:
-    """Hold the lock of the background process, waiting for it: a connection to PostgreSQL; None for SQLite.
+    """Hold the lock of the background process: a connection to PostgreSQL; None for SQLite.
 
     PostgreSQL releases it when the connection ends. SQLite has one server, hence one background process.
     """
@@ -110,16 +108,16 @@ def read_answers(study: Study, store: Store) -> Comparisons | None:
     rows = list(export.rows())
     if all(row[export.columns.index("catch")] == "true" for row in rows):
         return None
-    table = {
-        name: list(cells) for name, cells in zip(export.columns, zip(*rows)) if name not in ("answered_at", "condition")
-    }
+    table = dict(zip(export.columns, map(list, zip(*rows))))
+    for name in ("answered_at", "condition"):
+        table.pop(name, None)
     with store.reading() as connection:
         labels = list(connection.scalars(sa.select(items.c.name).order_by(items.c.id)))
     return read_comparisons(table, labels=labels).comparisons
 
 
 def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
-    """A map, and its accuracy on held-out answers to random questions; adaptive questions are a biased sample."""
+    """A map and its accuracy, measured on random questions: adaptive ones are a biased sample."""
     found: dict[str, Any] = {"made": time.time(), "n_rows": len(data), "labels": [], "embedding": [], "n_held_out": 0}
     found |= dict.fromkeys(("accuracy", "accuracy_se", "ceiling", "ceiling_low", "n_repeated"))
     if len(data) < _LEAST:
@@ -164,7 +162,7 @@ def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
 
 
 def fill_queue(study: Study, store: Store, data: Comparisons | None, seed: int, stock: int = 0) -> None:
-    """Replace the queue with the most informative questions, each for several participants if that makes `stock`."""
+    """Replace the queue with the most informative questions, each several times if that makes `stock`."""
     from nearer.questions import suggest
 
     size = queue_size(study, stock)
@@ -198,7 +196,7 @@ def queue_size(study: Study, stock: int = 0) -> int:
 def main() -> None:
     """Compute as a process under `nearer.collect.server.Supervisor`."""
     options = read_options(lambda: os._exit(0))
-    warnings.simplefilter("ignore")  # objects without answers and few questions left are expected here
+    warnings.simplefilter("ignore")  # of objects without answers, of few questions left
     if hasattr(os, "nice"):
         os.nice(19)  # the server has priority
     study = read_study(options["study"])

@@ -35,16 +35,14 @@ _PAUSED = sa.select(meta.c.key).where(meta.c.key == "paused", meta.c.value == "1
 _FIND = sa.select(participants, _PAUSED.label("paused")).where(participants.c.id == _PERSON).with_for_update()
 _VISIT = sa.update(participants).where(participants.c.name == sa.bindparam("person"))
 _VISIT = _VISIT.values(visits=participants.c.visits + 1).returning(participants.c.id)
-_COUNT = sa.update(participants).where(participants.c.id == _PERSON)
-_COUNT = _COUNT.values(answered=participants.c.answered + 1, seen=sa.bindparam("now"))
+_CHANGE = sa.update(participants).where(participants.c.id == _PERSON)
+_COUNT = _CHANGE.values(answered=participants.c.answered + 1, seen=sa.bindparam("now"))
 _THEIRS = questions.c.participant == _PERSON
 # A subquery, because PostgreSQL without statistics may scan all answers for a join.
 _ANSWER = sa.select(answers.c.question).where(answers.c.question == questions.c.id).scalar_subquery()
 _OPEN = sa.select(questions).where(_THEIRS, _ANSWER.is_(None)).order_by(questions.c.position)
 _SEEN = sa.select(questions.c.key).where(_THEIRS)
-_SHORTEN = sa.update(participants).where(participants.c.id == _PERSON).values(total=sa.bindparam("only"))
 _OWN = sa.select(questions.c.id).where(_THEIRS, sa.cast(questions.c.id, sa.Text) == sa.bindparam("question"))
-_STEP = sa.update(participants).where(participants.c.id == _PERSON)
 _FAILED = sa.select(questions.c.expected, answers.c.choice).select_from(questions.join(answers))
 _FAILED = _FAILED.where(_THEIRS, questions.c.expected.is_not(None))
 _PLACES = sa.select(meta.c.key).where(meta.c.key == "schema").with_for_update()  # newcomers wait for each other
@@ -70,9 +68,7 @@ _TAKE = sa.delete(ready).where(ready.c.id == _FIRST.scalar_subquery()).returning
 
 @dataclass(frozen=True)
 class Asked:
-    """A question to hand out."""
-
-    items: tuple[int, ...]  # numbers of the objects: the head (unless "odd-one-out"), then the options, left to right
+    items: tuple[int, ...]  # numbers of objects: the head (unless "odd-one-out"), then the options
     key: str  # the same for the same question in another order
     chosen_by: str  # "random", "catch", "repeat", or the name of a strategy
     expected: int | None = None  # the right option of a catch question
@@ -85,7 +81,7 @@ def question_key(kind: str, items: Sequence[int], catch: bool = False) -> str:
 
 
 class Deck:
-    """Deals objects in shuffled rounds, so that their counts differ by at most one; threads may share it."""
+    """Deals objects in shuffled rounds: their counts differ by at most one. Threads may share it."""
 
     def __init__(self, cards: Sequence[int], rng: random.Random):
         self._cards, self._rng = list(cards), rng
@@ -186,50 +182,36 @@ def plan(asked: QuestionSettings, total: int, seed: str) -> list[str]:
     return slots
 
 
-class Signer:
-    """Signs the numbers of participants, and checks signatures in constant time."""
+def _signature(secret: bytes, text: str) -> str:
+    digest = hmac.digest(secret, text.encode(errors="replace"), "sha256")
+    return base64.urlsafe_b64encode(digest[:18]).decode()
 
-    def __init__(self, secret: bytes):
-        self._secret = secret
 
-    def _signature(self, text: str) -> str:
-        digest = hmac.digest(self._secret, text.encode(errors="replace"), "sha256")
-        return base64.urlsafe_b64encode(digest[:18]).decode()
+def participant_token(secret: bytes, number: object) -> str:
+    return f"{number}.{_signature(secret, f'participant:{number}')}"
 
-    def sign(self, number: object) -> str:
-        """The token of a participant: ``number.signature``."""
-        return f"{number}.{self._signature(f'participant:{number}')}"
 
-    def number(self, token: object) -> int | None:
-        """The number in a token; None if it is not signed."""
-        text = str(token).partition(".")[0]
-        return int(text) if _same(token, self.sign(text)) else None
-
-    def researcher(self, rotation: str | None) -> str:
-        """The token of the researcher, which every rotation changes."""
-        return self._signature(f"researcher{rotation or ''}")
+def signed_number(secret: bytes, token: object) -> int | None:
+    """The number of a participant in a token; None if it is not signed."""
+    text = str(token).partition(".")[0]
+    return int(text) if is_same(token, participant_token(secret, text)) else None
 
 
 def researcher_token(store: Store) -> str:
     """The token of the researcher's page, as of now."""
     with store.reading() as connection:
-        return Signer(store.secret).researcher(store.value(connection, "rotation"))
+        return _signature(store.secret, f"researcher{store.value(connection, 'rotation') or ''}")
 
 
-def is_researcher(store: Store, token: str) -> bool:
-    return _same(token, researcher_token(store))
-
-
-def _same(given: object, signed: str) -> bool:
+def is_same(given: object, signed: str) -> bool:
+    """Whether a token is the signed one, in constant time."""
     return hmac.compare_digest(str(given).encode(errors="replace"), signed.encode(errors="replace"))
 
 
 class Desk:
-    """Hands out questions and accepts answers."""
-
     def __init__(self, study: Study, store: Store, seed: int | None = None):
         self.study, self.store = study, store
-        self.signer = Signer(store.secret)
+        self._plans = store.secret.hex() if seed is None else str(seed)
         self.numbers = store.number_items([item.name for item in study.items])
         self.names = {number: name for name, number in self.numbers.items()}
         self.by_number = {self.numbers[item.name]: item for item in study.items}
@@ -251,16 +233,14 @@ class Desk:
     def _numbered(self, rows: Iterable[Sequence[str]]) -> list[tuple[int, ...]]:
         return [tuple(self.numbers[name] for name in row) for row in rows]
 
-    def start(
-        self, connection: sa.Connection, name: str, parameters: Mapping[str, Any] | None = None, agreed: bool = True
-    ) -> dict[str, Any]:
+    def start(self, connection: sa.Connection, name: str, given: Mapping[str, Any], agreed: bool) -> dict[str, Any]:
         """Open the study to a participant, or resume: the values of `next`, and the token `participant`.
 
-        `parameters` are those of the address; `agreed`: the page has asked for consent, otherwise it is the first step.
+        `given` are the parameters of the address; unless `agreed`, consent is the first step.
         """
         name = name.strip()
-        given = {key: str((parameters or {}).get(key, "")).strip() for key in self.study.participants.parameters}
-        own = {key: value for key, value in given.items() if value}
+        own = {key: str(given.get(key, "")).strip() for key in self.study.participants.parameters}
+        own = {key: value for key, value in own.items() if value}
         for key, value in {"participant": name, **own}.items():
             if _UNFILLED.fullmatch(value):
                 found = {"name": key, "value": value[:_MAX_ID], "at": time.time()}
@@ -278,10 +258,10 @@ class Desk:
             self._set(connection, person, parameters=merged)
         if person["step"] in ("consent", "full"):
             self._admit(connection, person, agreed)
-        return {"participant": self.signer.sign(number), **self._progress(connection, person, held)}
+        return {"participant": participant_token(self.store.secret, number), **self._progress(connection, person, held)}
 
     def step(self, connection: sa.Connection, number: int, name: object, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Finish the step `name`, the consent or a page of questions about the participant; the values of `next`."""
+        """Finish the step `name`, consent or questions about the participant; the values of `next`."""
         person, held = self._found(connection, number)
         if name != person["step"] or name not in ("consent", "before", "after"):
             return self._progress(connection, person, held)  # sent again, or by another tab
@@ -309,7 +289,8 @@ class Desk:
         if self._limited:
             connection.execute(_PLACES)
             filled = {name: counts for name, *counts in connection.execute(_FILLED, {"since": time.time() - AWAY})}
-        wanted, n_finished = self.study.participants.wanted, sum(finished for finished, _ in filled.values())
+        wanted = self.study.participants.wanted
+        n_finished = sum(finished for finished, _ in filled.values())
         places = {}
         for name, condition in self.conditions.items():
             finished, active = filled.get(name, (0, 0))
@@ -332,7 +313,7 @@ class Desk:
         if "step" in changes:
             changes.setdefault("ended", time.time() if changes["step"] in ENDS else None)
         changes["seen"] = time.time()
-        connection.execute(_STEP.values(changes), {"person": person["id"]})
+        connection.execute(_CHANGE.values(changes), {"person": person["id"]})
         person |= changes
 
     def next(self, connection: sa.Connection, number: int) -> dict[str, Any]:
@@ -353,7 +334,7 @@ class Desk:
             if not known or not connection.scalar(_OWN, {"person": number, "question": question}):
                 raise HTTPException(403, "question: is no question of this participant")
             return {"stored": False, **self._progress(connection, person, held)}
-        seconds = float(seconds) if is_number(seconds) and 0 <= seconds < 1e6 else None  # a time that makes sense
+        seconds = float(seconds) if is_number(seconds) and 0 <= seconds < 1e6 else None
         now = time.time()
         made = {"question": asked["id"], "choice": self._choice(asked, choice), "seconds": seconds, "answered": now}
         connection.execute(self._add_answer, made)
@@ -368,17 +349,15 @@ class Desk:
         return {"stored": True, **self._progress(connection, person, held)}
 
     def _practice(self, person: Mapping[str, Any]) -> dict[str, Any]:
-        """A question that does not count."""
         names = self.study.questions.practice_question
         items = tuple(self.numbers[name] for name in names) or self._dealer(person).random().items
         return self._for_page(self._row(0, 0, Asked(items, "", "practice")), person)
 
     def _dealer(self, person: Mapping[str, Any]) -> Dealer:
-        """That of the condition, or of the first one if study.toml has the participant's no longer."""
+        """That of the condition, or of the first one if study.toml has it no longer."""
         return self.dealers.get(person["condition"]) or next(iter(self.dealers.values()))
 
     def _found(self, connection: sa.Connection, number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """A participant, and the open questions."""
         person = connection.execute(_FIND, {"person": number}).mappings().one_or_none()
         if person is None:
             raise HTTPException(404, "participant: is not known; begin again by /api/start")
@@ -392,7 +371,8 @@ class Desk:
             if not self.study.questions.cannot_tell:
                 raise HTTPException(422, "choice: got null, expected a choice: this study has no 'cannot tell'")
             return None
-        n_chosen, n_options = question["n_chosen"], len(parted(question["kind"], json.loads(question["shown"]))[1])
+        n_chosen = question["n_chosen"]
+        n_options = len(parted(question["kind"], json.loads(question["shown"]))[1])
         whole = isinstance(choice, list) and all(type(one) is int and 0 <= one < n_options for one in choice)
         if not whole or len(choice) != n_chosen or len(set(choice)) < len(choice):
             raise HTTPException(
@@ -404,7 +384,8 @@ class Desk:
         self, connection: sa.Connection, person: dict[str, Any], held: list[dict[str, Any]]
     ) -> dict[str, Any]:
         """The state of a participant, after more questions are handed out."""
-        answered, total, paused = person["answered"], person["total"], bool(person["paused"])
+        answered, total = person["answered"], person["total"]
+        paused = bool(person["paused"])
         asking = person["step"] == "questions"
         last = min(answered + AHEAD, total) if asking and not paused else 0
         # Open questions follow the answered ones.
@@ -412,7 +393,7 @@ class Desk:
             row = self._hand_out(connection, person, position)
             if row is None:  # all were asked, as after objects were removed: the participant finishes
                 total = position - 1
-                connection.execute(_SHORTEN, {"person": person["id"], "only": total})
+                self._set(connection, person, total=total)
                 break
             held.append(row)
         if asking and answered >= total:
@@ -430,18 +411,19 @@ class Desk:
         if step == "questions" and answered == 0 and self.study.questions.practice:
             state["practice"] = self._practice(person)
         shown = held[:AHEAD] if step == "questions" and not paused else []
-        asked = [{"id": str(row["id"]), "position": row["position"], **self._for_page(row, person)} for row in shown]
+        about = [{"id": str(row["id"]), "position": row["position"]} for row in shown]
+        asked = [one | self._for_page(row, person) for one, row in zip(about, shown)]
         return {**state, "questions": asked}
 
     def adaptive_share(self, connection: sa.Connection) -> float | None:
-        """Share of the latest adaptive slots that got a chosen question, not a random one; None without any."""
+        """Share of the latest adaptive slots that got a chosen question; None without any."""
         recent = connection.execute(_RECENT).all()
         slots = [row.chosen_by for row in recent if self._slot(row.participant, row.total, row.position) == "ready"]
         return sum(chosen != "random" for chosen in slots) / len(slots) if slots else None
 
     def _slot(self, person: int, total: int, position: int) -> str:
         """What is planned at a position; positions may exceed a total that was shortened."""
-        planned = plan(self.study.questions, total, f"{self.store.secret.hex()}:{person}")
+        planned = plan(self.study.questions, total, f"{self._plans}:{person}")
         return planned[position - 1] if position <= total else "random"
 
     def _hand_out(self, connection: sa.Connection, person: dict[str, Any], position: int) -> dict[str, Any] | None:
@@ -464,7 +446,7 @@ class Desk:
             return dealer.random()
         if slot == "unseen":
             return dealer.other_than(self._seen(connection, number))
-        if slot == "ready":  # the first of the queue that this participant has not seen; it leaves the queue
+        if slot == "ready":  # the first that this participant has not seen; it leaves the queue
             found = connection.execute(_TAKE, {"person": number}).first()
         else:  # one that another participant was asked: the first from a random place of the table on
             from_here = dealer.rng.randint(1, connection.scalar(_LAST) or 1)

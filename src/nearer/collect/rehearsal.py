@@ -5,20 +5,17 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import os
-import signal
-import socket
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nearer.collect.background import fill_queue, queue_size, read_answers
-from nearer.collect.server import Supervisor, bind, make_server, read_options
+from nearer.collect.server import Supervisor, bind
 from nearer.collect.store import Export, Store, participant_table
-from nearer.collect.study import ENDS, Study, parted, read_study
+from nearer.collect.study import ENDS, Study, parted
 from nearer.data import check_fraction, check_integer
 from nearer.data.messages import counted, listed
 from nearer.data.splits import answers_naming
@@ -70,7 +67,7 @@ class Mind:
         """The options chosen, nearest first."""
         options = [option["name"] for option in question["options"]]
         head = [question["head"]["name"]] if question["head"] else []
-        # The pair that each option stands for: with the head, or the two that remain when it is the odd one out.
+        # The pair that each option stands for: with the head, or the two that remain without it.
         pairs = [[*head, one] if head else options[:at] + options[at + 1 :] for at, one in enumerate(options)]
         score = self._crowd.log_likeness(np.array([[self._number[name] for name in pair] for pair in pairs]))
         known = self._known.get((*head, frozenset(options)))
@@ -85,8 +82,6 @@ class Mind:
 
 @dataclass
 class Actor:
-    """A simulated participant."""
-
     name: str
     behaviour: str
     stays: float  # answers after which they leave
@@ -119,9 +114,9 @@ def rehearse(
 ) -> dict[str, Any]:  # fmt: skip
     """Let simulated participants answer a study; writes answers.db, answers.csv, report.html and methods.txt.
 
-    The server is a process of its own, without limits of rate; its database is answers.db in `folder`, never that of
-    the study. The arguments are the options of ``nearer collect rehearse``; `positions` are those of the objects.
-    Returns what the study would yield, with the counts of each behaviour as ``people``.
+    The server is a process of its own, without limits of rate; its database is answers.db in `folder`. The arguments
+    are the options of ``nearer collect rehearse``; `positions` are those of the objects. Returns what the study would
+    yield, with the counts of each behaviour as ``people``.
     """
     asked = ExclusionRules(better_than_chance=True) if rules is None else ExclusionRules.read(rules)
     check_fraction(target, "target")
@@ -132,11 +127,8 @@ def rehearse(
     actors = _cast(study, check_integer(n_participants, "n_participants", 3), shares, rng)
     store = Store(f"sqlite:///{(folder / 'answers.db').resolve()}", create=True)
     with contextlib.closing(store):
-        with store.writing() as connection:
-            store.put(connection, "secret", rng.bytes(32).hex())  # which plans the questions
         with _served(study, store, int(rng.integers(2**31))) as ask:
             _perform(study, store, actors, ask, Mind(study, crowd, rng), note)
-        store.rotate("rehearsal")  # nobody can derive the token from the seed
         (folder / "answers.csv").write_text("".join(Export(store, study).lines("rehearsal")), "utf-8")
         with store.reading() as connection:
             progressed = participant_table(connection)
@@ -163,7 +155,6 @@ def rehearse(
 
 
 def _paragraph(values: Mapping[str, Any]) -> str:
-    """The account of every participant, and what their answers yield."""
     everybody, each = values["people"]["all"], values["answers_per_object"]
     count = counted(everybody["number"], "simulated participant")
     rows = {behaviour: values["people"][behaviour] for behaviour in BEHAVIOURS}
@@ -210,7 +201,8 @@ def _perform(
     study: Study, store: Store, actors: list[Actor], ask: Ask, mind: Mind, note: Callable[[str], None]
 ) -> None:
     """Let everybody answer, one request at a time, so that the same seed gives the same answers."""
-    waiting, present, n_requests, stock = actors[::-1], list[Actor](), 0, queue_size(study)
+    waiting, present = actors[::-1], list[Actor]()
+    n_requests, stock = 0, queue_size(study)
     step = max(1, len(actors) // 10)
     while waiting or present:
         if stock and n_requests % stock == 0:  # as the background process does, but not meanwhile
@@ -230,9 +222,8 @@ def _perform(
 def _served(study: Study, store: Store, seed: int) -> Iterator[Ask]:
     """A server process on this machine, as a function that posts to its interface."""
     with contextlib.closing(bind("127.0.0.1", 0)) as listening:
-        options = {"study": str(study.folder.resolve()), "database": store.shown, "seed": seed}
-        options["descriptor"] = listening.fileno()
-        server = Supervisor("nearer.collect.rehearsal", options, [listening.fileno()])
+        options = {"study": str(study.folder.resolve()), "database": store.shown, "server": {"seed": seed}}
+        server = Supervisor("nearer.collect.server", options, listening)
         line = http.client.HTTPConnection("127.0.0.1", listening.getsockname()[1], timeout=60)
 
         def ask(path: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -253,7 +244,6 @@ def _served(study: Study, store: Store, seed: int) -> Iterator[Ask]:
 def _counts(
     actors: list[Actor], progressed: list[dict[str, Any]], judged: list[str], excluded: list[str]
 ) -> dict[str, dict[str, int]]:
-    """What became of the participants of each behaviour, and of all."""
     behaviour = {actor.name: actor.behaviour for actor in actors}
     found = {}
     for group in (*BEHAVIOURS, "all"):
@@ -272,17 +262,3 @@ def _counts(
             "kept": sum(name in judged and name not in excluded for name in names),
         }
     return found
-
-
-def main() -> None:
-    """Serve a rehearsal, as the process that `_served` starts."""
-    options = read_options(lambda: os.kill(os.getpid(), signal.SIGTERM))
-    study, store = read_study(options["study"]), Store(options["database"])
-    limits = replace(study.server, requests_per_second=1e9, new_participants_per_minute=1e9)
-    server = make_server(replace(study, server=limits), store, seed=options["seed"])
-    server.run([socket.socket(fileno=options["descriptor"])])
-    store.close()
-
-
-if __name__ == "__main__":
-    main()

@@ -20,7 +20,7 @@ import threading
 import time
 import traceback
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,18 +38,19 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from nearer.collect.desk import Desk, is_researcher
+from nearer.collect.desk import Desk, is_same, researcher_token, signed_number
 from nearer.collect.store import (
     Batches,
     Export,
     Store,
     Unavailable,
     participant_table,
-    people_csv,
+    person_table,
     reason,
+    rows_text,
     study_status,
-)
-from nearer.collect.study import Study, page_files, read_study
+)  # fmt: skip
+from nearer.collect.study import ServerSettings, Study, page_files, read_study
 
 logger = logging.getLogger(__name__)
 _PAGES = Path(__file__).parent / "pages"
@@ -103,7 +104,7 @@ def make_app(study: Study, store: Store, seed: int | None = None) -> Starlette:
     else:
         routes.append(Route("/", page("participant.html")))
     headers = {**_HEADERS, "Content-Security-Policy": _OWN_PAGE if own else _STRICT}
-    middleware = [Middleware(_Headers, headers=headers)]
+    middleware = [Middleware(_with_headers, headers=headers)]
     if study.server.origins:
         cors = Middleware(
             CORSMiddleware, allow_origins=list(study.server.origins), allow_methods=["GET", "POST"],
@@ -115,14 +116,12 @@ def make_app(study: Study, store: Store, seed: int | None = None) -> Starlette:
 
 
 class Api:
-    """The handlers of the JSON API."""
-
     def __init__(self, study: Study, store: Store, seed: int | None = None):
         self.study, self.store = study, store
         self.desk = Desk(study, store, seed)
-        self._often = Rate(study.server.requests_per_second, 3 * study.server.requests_per_second)
-        per_minute = study.server.new_participants_per_minute
-        self._arrivals = Rate(per_minute / 60, per_minute)
+        limits = study.server if seed is None else ServerSettings((), "", 1e9, 1e9)  # none for a rehearsal
+        self._often = Rate(limits.requests_per_second, 3 * limits.requests_per_second)
+        self._arrivals = Rate(limits.new_participants_per_minute / 60, limits.new_participants_per_minute)
         self._failures = Rate(0.2, 20)
         self._salt = secrets.token_bytes(16)
         self._probing, self._probed, self._fault = asyncio.Lock(), -math.inf, ""
@@ -176,7 +175,8 @@ class Api:
 
     async def step(self, request: Request) -> Response:
         given = await read_json(request)
-        person, values = self._participant(given), given.get("values")
+        person = self._participant(given)
+        values = given.get("values")
         if not isinstance(values, dict):
             raise HTTPException(422, "values: expected an object")
         return JSONResponse(await self.batches.run(self.desk.step, person, given.get("step"), values))
@@ -213,7 +213,7 @@ class Api:
 
     def _participant(self, given: dict[str, Any]) -> int:
         """The number of the participant who sent a request; enforces the rate limit."""
-        person = self.desk.signer.number(given.get("participant"))
+        person = signed_number(self.store.secret, given.get("participant"))
         if person is None:
             raise HTTPException(403, "participant: unknown token; call /api/start first")
         if not self._often.allow(person):
@@ -223,7 +223,7 @@ class Api:
     def _check_token(self, request: Request) -> None:
         """Refuse requests without the researcher's token, and limit the rate of wrong tokens."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and is_researcher(self.store, token):
+        if kind.lower() == "bearer" and is_same(token, researcher_token(self.store)):
             return
         if not self._failures.allow("all"):
             raise HTTPException(429, "token: too many wrong attempts; wait a minute")
@@ -251,7 +251,8 @@ class Api:
 
     def download_people(self, request: Request) -> Response:
         self._check_token(request)
-        return _csv(iter([people_csv(self.store, self.study, "page")]), "participants.csv")
+        people = person_table(self.store, self.study, "page")
+        return _csv(iter([rows_text(people, self.study.person_columns)]), "participants.csv")
 
     async def pause(self, request: Request) -> Response:
         await run_in_threadpool(self._check_token, request)
@@ -268,7 +269,6 @@ def _csv(lines: Iterator[str], name: str) -> Response:
 
 
 def page(name: str) -> Callable[[Request], Response]:
-    """Handler of a built-in page."""
     return lambda request: FileResponse(_PAGES / name, headers={"Content-Security-Policy": _STRICT})
 
 
@@ -318,21 +318,20 @@ class Sparse(logging.Filter):
         return True
 
 
-class _Headers:
-    """Adds headers to the responses that do not have them."""
+def _with_headers(app: Any, headers: Mapping[str, str]) -> Any:
+    """The application, with headers added to the responses that do not have them."""
 
-    def __init__(self, app: Any, headers: Mapping[str, str]):
-        self._app, self._headers = app, headers
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def serve(scope: Any, receive: Any, send: Any) -> None:
         async def adding(message: Any) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in self._headers.items():
-                    headers.setdefault(name, value)
+                given = MutableHeaders(scope=message)
+                for name, value in headers.items():
+                    given.setdefault(name, value)
             await send(message)
 
-        await self._app(scope, receive, adding)
+        await app(scope, receive, adding)
+
+    return serve
 
 
 class Rate:
@@ -444,17 +443,17 @@ def bind(host: str, port: int) -> socket.socket:
         try:
             return socket.create_server((host, port), family=family, backlog=_BACKLOG)
         except OSError as error:
-            if error.errno == errno.EADDRINUSE and time.monotonic() < end:
-                time.sleep(0.1)
-                continue
-            raise ValueError(f"host and port: got {host} and {port}, which cannot be used: {error.strerror}") from error
+            if error.errno != errno.EADDRINUSE or time.monotonic() > end:
+                told = f"host and port: got {host} and {port}, which cannot be used: {error.strerror}"
+                raise ValueError(told) from error
+        time.sleep(0.1)
 
 
 def make_server(
     study: Study, store: Store, *, certificate: str | None = None, key: str | None = None, behind_proxy: bool = False,
     seed: int | None = None,
 ) -> uvicorn.Server:  # fmt: skip
-    """The server of a study; ``run([socket])`` serves until Ctrl-C or SIGTERM. A `seed` fixes the random questions."""
+    """The server of a study; ``run([socket])`` serves until Ctrl-C or SIGTERM. A `seed` is that of a rehearsal."""
     connections = _CONNECTIONS
     with contextlib.suppress(ImportError, ValueError, OSError):  # as many connections as the system allows
         import resource
@@ -484,11 +483,13 @@ class Supervisor:
     """Runs ``python -m module`` and restarts it when it dies, after growing pauses.
 
     The process reads its options from standard input (`read_options`), because the address of a database may hold a
-    password and command lines are public. It inherits the open files in `descriptors`.
+    password and command lines are public. It inherits the socket `listening`.
     """
 
-    def __init__(self, module: str, options: dict[str, Any], descriptors: Sequence[int] = ()):
-        self._module, self._options, self._descriptors = module, json.dumps(options) + "\n", descriptors
+    def __init__(self, module: str, options: dict[str, Any], listening: socket.socket | None = None):
+        self._descriptors = [] if listening is None else [listening.fileno()]
+        self._module = module
+        self._options = json.dumps(options | {"descriptors": self._descriptors}) + "\n"
         self._end = threading.Event()
         self._start()
         self._thread = threading.Thread(target=self._keep, daemon=True)
@@ -544,7 +545,7 @@ def main() -> None:
     """Serve as one of several processes that share a socket."""
     options = read_options(lambda: os.kill(os.getpid(), signal.SIGTERM))
     study, store = read_study(options["study"]), Store(options["database"])
-    make_server(study, store, **options["server"]).run([socket.socket(fileno=options["descriptor"])])
+    make_server(study, store, **options["server"]).run([socket.socket(fileno=options["descriptors"][0])])
     store.close()
 
 

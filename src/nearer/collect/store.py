@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import csv
-import io
 import itertools
 import json
 import math
@@ -27,7 +25,7 @@ from starlette.exceptions import HTTPException
 from nearer.collect.study import ENDS, STEPS, Study, parted
 from nearer.data.messages import FileFormatError
 from nearer.io.files import atomic_write
-from nearer.io.text import guard, text_cells
+from nearer.io.text import csv_text, text_cells
 from nearer.tables.decode import SIDES
 
 _SCHEMA = "2"
@@ -169,18 +167,13 @@ class Store:
             rows = [{"key": "schema", "value": _SCHEMA}, {"key": "secret", "value": secrets.token_hex(32)}]
             connection.execute(insert(connection, meta).on_conflict_do_nothing(), rows)
 
-    def _files(self) -> list[tuple[int, int] | None]:
-        """What identifies the files of SQLite; None for one that does not exist."""
-        if not self.is_sqlite or not self.engine.url.database:
-            return []
-        found: list[tuple[int, int] | None] = []
-        for ending in ("", "-wal"):
-            try:
-                file = os.stat(self.engine.url.database + ending)
-            except OSError:
-                found.append(None)
-            else:
-                found.append((file.st_dev, file.st_ino))
+    def _files(self) -> dict[str, tuple[int, int]]:
+        """What identifies the files of SQLite, as far as they exist."""
+        found = {}
+        for ending in ("", "-wal") if self.is_sqlite else ():
+            with contextlib.suppress(OSError):
+                file = os.stat(f"{self.engine.url.database}{ending}")
+                found[ending] = file.st_dev, file.st_ino
         return found
 
     def number_items(self, names: Sequence[str]) -> dict[str, int]:
@@ -234,7 +227,7 @@ class Store:
             self.note(connection, "token", how)
 
     def delete(self, name: str, how: str) -> int:
-        """Delete a participant and all their answers; returns how many. The audit does not say who it was."""
+        """Delete a participant and all their answers; returns how many. The audit does not say whose."""
         with self.writing() as connection:
             found = sa.select(participants.c.id).where(participants.c.name == name)
             number = connection.scalar(found.with_for_update())
@@ -244,7 +237,7 @@ class Store:
             n_answers = connection.execute(sa.delete(answers).where(answers.c.question.in_(theirs))).rowcount
             connection.execute(sa.delete(questions).where(questions.c.participant == number))
             connection.execute(sa.delete(participants).where(participants.c.id == number))
-            connection.execute(sa.delete(meta).where(meta.c.key == "found people"))  # computed again by the background
+            connection.execute(sa.delete(meta).where(meta.c.key == "found people"))  # computed again
             self.note(connection, "delete", how)
         if self.is_sqlite:  # also from the log of changes
             with contextlib.closing(self.engine.raw_connection()) as raw:
@@ -255,7 +248,8 @@ class Store:
         """End the participation of those whose time is over; 0: there is no limit."""
         if minutes:
             with self.writing() as connection:
-                late = participants.c.step.in_(STEPS[1:-1]), participants.c.consented < time.time() - 60 * minutes
+                limit = time.time() - 60 * minutes
+                late = participants.c.step.in_(STEPS[1:-1]), participants.c.consented < limit
                 ended = {"step": "timed_out", "ended": participants.c.consented + 60 * minutes}
                 connection.execute(sa.update(participants).where(*late).values(ended))
 
@@ -277,6 +271,8 @@ def _engine(url: str) -> sa.Engine:
         parsed = sa.engine.make_url(url)
     except sa.exc.ArgumentError as error:
         raise ValueError(f"database: got {url!r}, expected sqlite:///file or postgresql://user@host/name") from error
+    if parsed.drivername == "sqlite":
+        parsed = sa.URL.create("sqlite", database=url.partition(":///")[2])  # a path may have "?" in it
     if parsed.drivername in ("postgresql", "postgres"):
         parsed = parsed.set(drivername="postgresql+psycopg")
     name = parsed.get_backend_name()
@@ -372,7 +368,7 @@ def _result(work: Callable[[sa.Connection], Any], connection: sa.Connection) -> 
 
 
 def study_status(connection: sa.Connection) -> dict[str, Any]:
-    """Counts; `present` answered in the last minute and have not finished, `per_minute` covers 60, oldest first."""
+    """Counts; `present` answered in the last minute, `per_minute` covers 60, oldest first."""
     now = time.time()
     over, step = participants.c.step.in_(ENDS), participants.c.step
     people = sa.select(
@@ -420,7 +416,6 @@ def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
 
 
 def audit_lines(connection: sa.Connection) -> list[dict[str, Any]]:
-    """What the researcher did, oldest first."""
     return [dict(row) for row in connection.execute(sa.select(audit).order_by(audit.c.id)).mappings()]
 
 
@@ -429,8 +424,8 @@ def person_table(store: Store, study: Study, how: str, action: str = "export par
     store.end_late(study.participants.minutes)
     with store.writing() as connection:
         store.note(connection, action, how)
-        known = connection.execute(sa.select(participants.c.name, participants.c.parameters, participants.c.replies))
-        own = {row.name: json.loads(row.parameters) | json.loads(row.replies) for row in known}
+        known = sa.select(participants.c.name, participants.c.parameters, participants.c.replies)
+        own = {name: json.loads(given) | json.loads(said) for name, given, said in connection.execute(known)}
         people = participant_table(connection)
     rows = []
     for person in people:
@@ -444,7 +439,8 @@ def person_table(store: Store, study: Study, how: str, action: str = "export par
 
 def payments(store: Store, study: Study, how: str) -> list[dict[str, Any]]:
     """What the rules of study.toml say about each participant: action, bonus and reason."""
-    rules, seconds = study.payments, defaultdict[str, list[float]](list)
+    rules = study.payments
+    seconds = defaultdict[str, list[float]](list)
     with store.reading() as connection:
         wanted = sa.select(participants.c.name, answers.c.seconds).where(answers.c.seconds.is_not(None))
         for name, took in connection.execute(wanted.select_from(questions.join(answers).join(participants))):
@@ -452,8 +448,10 @@ def payments(store: Store, study: Study, how: str) -> list[dict[str, Any]]:
     rows = []
     for person in person_table(store, study, how, "payments"):
         name, right, asked = person["participant"], person["catch_right"], person["catch_asked"]
-        passed, median = right / asked if asked else 1.0, statistics.median(seconds[name] or [math.inf])
-        action, bonus, reasons = person["status"], 0.0, [f"status: {person['status']}"]
+        passed = right / asked if asked else 1.0
+        median = statistics.median(seconds[name] or [math.inf])
+        action, bonus = person["status"], 0.0
+        reasons = [f"status: {action}"]
         if action == "finished":
             reasons = [f"passed {right} of {asked} attention checks"] if passed < rules.reject_catch_passed else []
             reasons += [f"median answer in {median:.2f} s"] if median < rules.reject_min_seconds else []
@@ -467,18 +465,9 @@ def payments(store: Store, study: Study, how: str) -> list[dict[str, Any]]:
     return rows
 
 
-def people_csv(store: Store, study: Study, how: str) -> str:
-    """The text of participants.csv."""
-    return rows_text(person_table(store, study, how), study.person_columns)
-
-
 def rows_text(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
     """CSV of rows; texts that could run as formulas are escaped, numbers are not."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([guard(cell) if isinstance(cell, str) else cell for cell in row.values()] for row in rows)
-    return text.getvalue()
+    return csv_text({name: [row[name] for row in rows] for name in columns})
 
 
 def _utc(seconds: float | None) -> str:
@@ -486,7 +475,7 @@ def _utc(seconds: float | None) -> str:
 
 
 class Export:
-    """The answers of a study, row by row; answers left out (asked before the study was changed) are counted."""
+    """The answers of a study; those left out (asked before the study was changed) are counted."""
 
     def __init__(self, store: Store, study: Study):
         self._store, self._asked = store, study.questions

@@ -55,8 +55,6 @@ PERSON_COLUMNS = (
 
 @dataclass(frozen=True)
 class Item:
-    """An object to compare."""
-
     name: str  # label in the answers
     form: str  # "text", "image", "audio" or "html"
     content: str | Path  # the text, or the file
@@ -76,10 +74,11 @@ def _number(default: float, least: float, most: float = math.inf) -> Any:
     return dataclasses.field(default=default, metadata={"range": (least, most)})
 
 
+# The tables of study.toml, whose comments explain each setting.
+
+
 @dataclass(frozen=True)
 class QuestionSettings:
-    """[questions] of study.toml, whose comments explain each setting."""
-
     kind: str = "triplets"
     number: int = _number(100, 1, 100_000)
     repeats: int = _number(10, 0)
@@ -114,8 +113,6 @@ class QuestionSettings:
 
 @dataclass(frozen=True)
 class ParticipantSettings:
-    """[participants] of study.toml."""
-
     id: tuple[str, ...] = ("PROLIFIC_PID", "workerId", "survey_code", "participant", "id")
     parameters: tuple[str, ...] = ("STUDY_ID", "SESSION_ID", "assignmentId", "hitId")
     anonymous: bool = True
@@ -127,8 +124,6 @@ class ParticipantSettings:
 
 @dataclass(frozen=True)
 class CompletionSettings:
-    """[completion] of study.toml."""
-
     link: str = ""
     code: str = ""
     declined_link: str = ""
@@ -143,8 +138,6 @@ class CompletionSettings:
 
 @dataclass(frozen=True)
 class PaymentSettings:
-    """[payments] of study.toml."""
-
     bonus: float = _number(0, 0)
     bonus_catch_passed: float = _number(1, 0, 1)
     reject_catch_passed: float = _number(0, 0, 1)
@@ -152,9 +145,7 @@ class PaymentSettings:
 
 
 @dataclass(frozen=True)
-class Field:
-    """[[before]] or [[after]] of study.toml: a question about the participant."""
-
+class Field:  # [[before]] or [[after]]
     id: str = ""
     text: str = ""
     kind: str = "text"
@@ -181,8 +172,6 @@ class Field:
 
 @dataclass(frozen=True)
 class Condition:
-    """[[conditions]] of study.toml: what is special about a part of the participants."""
-
     name: str = ""
     items: tuple[str, ...] = ()
     question: str = ""
@@ -192,8 +181,6 @@ class Condition:
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """[server] of study.toml."""
-
     origins: tuple[str, ...] = ()
     page: str = ""
     requests_per_second: float = _number(10, 0.01)
@@ -220,7 +207,6 @@ class Study:
 
     @property
     def database(self) -> str:
-        """Default database."""
         return f"sqlite:///{(self.folder / 'answers.db').resolve()}"
 
     @property
@@ -231,7 +217,6 @@ class Study:
 
     @property
     def person_columns(self) -> list[str]:
-        """Columns of the table of participants."""
         return [*PERSON_COLUMNS, *self.participants.parameters, *(field.id for field in self.before + self.after)]
 
 
@@ -256,7 +241,7 @@ def read_items(path: str | Path) -> list[Item]:
 
 
 def _read_lines(path: Path, lines: Sequence[Any], first: int, made: Callable[[Any], Item]) -> list[Item]:
-    """The objects that `made` makes of the lines that are not blank; the first line has the number `first`."""
+    """The objects that `made` makes of lines that are not blank; the first one has the number `first`."""
     items: dict[str, Item] = {}
     for number, line in enumerate(lines, first):
         if any(map(str.strip, line)):
@@ -301,7 +286,7 @@ def read_study(folder: str | Path) -> Study:
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         study = _study(folder, given)
-        _check(study)
+        _check_all(study)
     except FileFormatError:
         raise
     except ValueError as error:  # also of decoding
@@ -332,7 +317,6 @@ def _study(folder: Path, given: dict[str, Any]) -> Study:
 
 
 def _settings(prefix: str, cls: Any, given: Mapping[str, Any]) -> Any:
-    """A table of the file as a dataclass."""
     values = _values(prefix, given, cls.__annotations__)
     for field in dataclasses.fields(cls):
         least, most = field.metadata.get("range", (-math.inf, math.inf))
@@ -367,76 +351,75 @@ def _value(name: str, value: Any, kind: str) -> Any:
     return tuple(_value(name, each, inner) for each in value) if inner else value
 
 
-def _check(study: Study) -> None:
-    """Check what depends on several settings, or on the objects."""
+def _check(name: str, value: object, holds: bool, expected: str) -> None:
+    if not holds:
+        raise ValueError(f"{name}: got {shown(value)}, expected {expected}")
+
+
+def _check_all(study: Study) -> None:
     asked, people, server = study.questions, study.participants, study.server
     names, web = {item.name for item in study.items}, ("https://", "http://")
     n_items = min(len(condition.items) or len(names) for condition in study.conditions)
 
-    def check(name: str, value: object, holds: bool, expected: str) -> None:
-        if not holds:
-            raise ValueError(f"{name}: got {shown(value)}, expected {expected}")
-
-    check("questions.kind", asked.kind, asked.kind in COLLECTED, f"one of {listed(map(repr, COLLECTED))}")
-    _check_people(study, names, check)
-    adapts = not asked.adaptive or asked.kind in SUGGESTED
-    check("questions.adaptive", asked.adaptive, adapts, f"false, as kind is {asked.kind!r}")
-    same = not any(condition.items or condition.questions for condition in study.conditions)
-    check("questions.adaptive", asked.adaptive, same or not asked.adaptive, "false: conditions have lists of their own")
+    _check("questions.kind", asked.kind, asked.kind in COLLECTED, f"one of {listed(map(repr, COLLECTED))}")
+    _check_people(study, names)
+    if asked.adaptive:
+        _check("questions.adaptive", True, asked.kind in SUGGESTED, f"false, as kind is {asked.kind!r}")
+        same = not any(condition.items or condition.questions for condition in study.conditions)
+        _check("questions.adaptive", True, same, "false: conditions have lists of their own")
     if asked.kind == "rankings":
         there = f"a number from 2 to {n_items - 1}, as there are {n_items} objects"
-        check("questions.options", asked.options, asked.options < n_items, there)
+        _check("questions.options", asked.options, asked.options < n_items, there)
         fewer = f"a number from 1 to {asked.options - 1}, less than are shown"
-        check("questions.choose", asked.choose, asked.choose < asked.options, fewer)
-        check("questions.catch_questions", asked.catch_questions, not asked.catch_questions, "none for rankings")
+        _check("questions.choose", asked.choose, asked.choose < asked.options, fewer)
+        _check("questions.catch_questions", asked.catch_questions, not asked.catch_questions, "none for rankings")
     own = [("practice_question", asked.practice_question)] if asked.practice_question else []
     own += [("catch_questions", row) for row in asked.catch_questions]
     own += [(f"conditions {one.name}", row) for one in study.conditions for row in one.questions]
     for name, row in own:
         fits = len(row) == len(set(row) & names) == asked.n_items
-        check(f"questions.{name}", list(row), fits, f"{asked.n_items} different objects of the study")
+        _check(f"questions.{name}", list(row), fits, f"{asked.n_items} different objects of the study")
     together = "with catch and repeats together no more than number"
-    check("questions.repeats", asked.repeats, asked.repeats + asked.catch <= asked.number, together)
+    _check("questions.repeats", asked.repeats, asked.repeats + asked.catch <= asked.number, together)
     lists = [len(condition.questions) for condition in study.conditions if condition.questions]
     most = asked.catch + min([n_questions(asked, n_items), *lists])
     objects = f"at most {most}: {n_items} objects, or a condition's list, make no more different questions"
-    check("questions.number", asked.number, asked.number <= most, objects)
+    _check("questions.number", asked.number, asked.number <= most, objects)
     most = n_catches(asked, n_items)
-    check("questions.catch", asked.catch, asked.catch <= most, f"at most {most}, the number of different ones")
-    check("participants.id", people.id, all(map(str.strip, people.id)), "names that are not empty")
-    check("participants.id", people.id, people.anonymous or bool(people.id), "a name, since anonymous is false")
+    _check("questions.catch", asked.catch, asked.catch <= most, f"at most {most}, the number of different ones")
+    _check("participants.id", people.id, all(map(str.strip, people.id)), "names that are not empty")
+    _check("participants.id", people.id, people.anonymous or bool(people.id), "a name, since anonymous is false")
     for end, link in study.completion.links().items():
         name = "link" if end == "finished" else f"{end}_link"
-        check(f"completion.{name}", link, not link or link.startswith(web), "an address that begins with https://")
+        _check(f"completion.{name}", link, not link or link.startswith(web), "an address that begins with https://")
     hosts = all(origin.startswith(web) and origin.count("/") == 2 for origin in server.origins)
-    check("server.origins", server.origins, hosts, "addresses such as https://lab.example.org, without a path")
+    _check("server.origins", server.origins, hosts, "addresses such as https://lab.example.org, without a path")
     page_files(study)
 
 
-def _check_people(study: Study, names: set[str], check: Callable[[str, object, bool, str], None]) -> None:
-    """Check the conditions, and what is asked about participants."""
+def _check_people(study: Study, names: set[str]) -> None:
     for condition in study.conditions:
         prefix, lists = f"conditions {condition.name}", set(condition.items)
         known = lists <= names and len(lists) == len(condition.items) and len(lists) not in (1, 2)
-        check(f"{prefix}: items", condition.items, known, "three or more different objects of the study")
+        _check(f"{prefix}: items", condition.items, known, "three or more different objects of the study")
     titles = [condition.name for condition in study.conditions]
-    check("conditions: name", titles, len(titles) == len(set(titles)), "different names")
-    check("conditions: name", titles, len(titles) == 1 or all(map(str.strip, titles)), "names that are not empty")
+    _check("conditions: name", titles, len(titles) == len(set(titles)), "different names")
+    _check("conditions: name", titles, len(titles) == 1 or all(map(str.strip, titles)), "names that are not empty")
     quotas = [condition.wanted for condition in study.conditions]
-    check("conditions: wanted", quotas, all(quotas) or not any(quotas), "a number for all conditions or for none")
+    _check("conditions: wanted", quotas, all(quotas) or not any(quotas), "a number for all conditions or for none")
     twice = [name for name, count in Counter(study.person_columns).items() if count > 1]
-    check("before, after and parameters", twice, not twice, f"different names, none of {listed(PERSON_COLUMNS, 20)}")
+    _check("before, after and parameters", twice, not twice, f"different names, none of {listed(PERSON_COLUMNS, 20)}")
     for field in (*study.before, *study.after):
-        check("id", field.id, field.id.isidentifier(), "letters, digits and underscores")
-        check(f"{field.id}: text", field.text, bool(field.text.strip()), "a question")
+        _check("id", field.id, field.id.isidentifier(), "letters, digits and underscores")
+        _check(f"{field.id}: text", field.text, bool(field.text.strip()), "a question")
         kinds = ("text", "choice", "number")
-        check(f"{field.id}: kind", field.kind, field.kind in kinds, f"one of {listed(map(repr, kinds))}")
+        _check(f"{field.id}: kind", field.kind, field.kind in kinds, f"one of {listed(map(repr, kinds))}")
         several = len(set(field.choices)) == len(field.choices) and all(map(str.strip, field.choices))
         fits = several and (len(field.choices) > 1 if field.kind == "choice" else not field.choices)
-        check(f"{field.id}: choices", field.choices, fits, "two or more different ones if kind is 'choice', else none")
-        check(f"{field.id}: least and most", (field.least, field.most), field.least <= field.most, "least <= most")
+        _check(f"{field.id}: choices", field.choices, fits, "two or more if kind is 'choice', else none")
+        _check(f"{field.id}: least and most", (field.least, field.most), field.least <= field.most, "least <= most")
         outs = set(field.screen_out) <= set(field.choices)
-        check(f"{field.id}: screen_out", field.screen_out, outs, f"some of the choices {listed(field.choices)}")
+        _check(f"{field.id}: screen_out", field.screen_out, outs, f"some of the choices {listed(field.choices)}")
 
 
 def page_files(study: Study) -> dict[str, Path]:
@@ -470,7 +453,6 @@ def n_catches(asked: QuestionSettings, n_items: int) -> int:
 
 
 def n_questions(asked: QuestionSettings, n_items: int) -> int:
-    """Number of different questions."""
     heads = 1 if asked.kind == "odd-one-out" else n_items
     return heads * math.comb(n_items - (heads > 1), asked.n_shown)
 
@@ -528,7 +510,6 @@ def new_study(
 
 
 def _gathered(what: str, source: Path) -> list[Item]:
-    """The objects in a folder of images or audio files, a file of words, or an items.csv."""
     if what == "items":
         return read_items(source)
     if what == "words":

@@ -74,8 +74,8 @@ def csv_text(table: Mapping[str, Sequence[Any]], spec: str = "") -> str:
 
     columns = []
     for name, values in table.items():
-        is_text = any(isinstance(value, str) for value in values)
-        columns.append(text_cells(values, name) if is_text else map(cell, values))
+        texts = iter(text_cells([value for value in values if isinstance(value, str)], name))
+        columns.append([next(texts) if isinstance(value, str) else cell(value) for value in values])
     return "".join(f"{','.join(row)}\n" for row in [tuple(table), *zip(*columns)])
 
 

@@ -145,7 +145,7 @@
       return [dot, text];
     }));
     const without = placeLabels(labels, units);
-    if (without) $("mapnote").textContent += ` ${whole(without)} names are left out for lack of room.`;
+    if (without) $("mapnote").textContent += ` There is no room for ${whole(without)} of the names.`;
   }
 
   // Without reports for so long, the process that computes the map is not running, whatever the map says.
