@@ -81,7 +81,7 @@ def _plain(value: Any) -> Any:
 
 def _module_name() -> str:
     spec = getattr(sys.modules["__main__"], "__spec__", None)
-    return spec.name if spec is not None else Path(sys.argv[0]).stem
+    return spec.name.removesuffix(".__main__") if spec is not None else Path(sys.argv[0]).stem
 
 
 def _git(*args: str) -> str:
