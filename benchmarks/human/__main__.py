@@ -15,7 +15,6 @@ with one thread, so that the seconds of `--jobs` processes can be compared.
 from __future__ import annotations
 
 import argparse
-import base64
 import csv
 import functools
 import hashlib
@@ -31,7 +30,6 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 import nearer
@@ -105,7 +103,7 @@ def work(task: Task) -> Row:
     return row | figures | {
         "seconds": outcome.seconds,
         "n_components": outcome.n_components,
-        "right": base64.b64encode(np.packbits(right).tobytes()).decode(),
+        "right": report.packed(right),
     }  # fmt: skip
 
 
@@ -128,7 +126,7 @@ def _digest(*paths: Path) -> str:
 
 
 def finished(path: Path) -> dict[tuple[str, ...], Row]:
-    """The rows that are kept; a line that was cut off is left out, and so are failures, which are tried again."""
+    """The rows that are kept, without lines that were cut off, and without failures, which are tried again."""
     found = {}
     for line in path.read_text().splitlines() if path.is_file() else []:
         try:
@@ -147,7 +145,7 @@ def compute(tasks: list[Task], store: Path, jobs: int) -> list[Row]:
     print(f"{len(tasks):,} rows, {len(tasks) - len(missing):,} of them are there")
     with store.open("a") as file:
         for number, row in enumerate(_worked(missing, jobs), 1):
-            file.write(json.dumps(row) + "\n")
+            file.write("\n" + json.dumps(row))  # a line that was cut off ends here
             file.flush()
             rows[key_of(row)] = row
             said = row["note"] or f"{row['accuracy']:.4f} in {row['seconds']:.2f} s"
@@ -178,7 +176,7 @@ def write_csv(rows: list[Row], path: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("page", nargs="?", choices=["page"], help="write the pages from the saved results")
+    parser.add_argument("page", nargs="?", choices=["page"], help="write figure and page from the saved results")
     parser.add_argument("--set", type=Path, action="append", default=[], metavar="FILE", help="further sets, in TOML")
     parser.add_argument("--sets", help="only these, by name")
     parser.add_argument("--entries", help="only these, and the reference; 'cblearn' means all of that kind")
@@ -189,7 +187,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="few answers, one split, d = 2; results are kept apart")
     options = parser.parse_args(arguments)
     if options.page:
-        report.write_pages()
+        report.write_page()
         return
     try:
         run(options)
