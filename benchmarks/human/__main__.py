@@ -61,9 +61,6 @@ class Task:
     def key(self) -> tuple[str, ...]:
         return key_of(asdict(self))
 
-    def __str__(self) -> str:
-        return f"{self.set} by {self.grouping}, d = {self.d}, split {self.split}, {self.entry}"
-
 
 def key_of(row: Row) -> tuple[str, ...]:
     return tuple(str(row[name]) for name in ("set", "grouping", "d", "entry", "split", "version"))

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from scipy.stats import t
+from scipy.stats import norm, t
 
 from benchmarks import common
 from benchmarks.figures import fill, legend, panels
 from benchmarks.human.entries import OLD_DEFAULT, REFERENCE
-from benchmarks.human.sets import HumanSet, split_of
+from benchmarks.human.sets import FOLDS, HumanSet, split_of
 from nearer.display import PALETTE
+from nearer.losses import loss_names
 from nearer.metrics import chance_level
 from nearer.metrics.by_answer import sampling_error
 from nearer.selection.thresholds import FOLDS_ALIKE, LEVEL
@@ -107,10 +108,10 @@ def _right(row: Row, n: int) -> np.ndarray:
 
 
 def _spread(part: list[Row], reference: list[Row]) -> float | None:
-    """Standard error of the mean difference from its variation between splits; with fewer than 3 splits None."""
+    """Standard error of the mean difference from its variation between splits; None without a cross-validation."""
     at = {row["split"]: row["accuracy"] for row in reference}
     differences = [row["accuracy"] - at[row["split"]] for row in part]
-    return None if len(part) < 3 else float(np.std(differences, ddof=1) / math.sqrt(len(part)))
+    return None if len(part) != FOLDS else float(np.std(differences, ddof=1) / math.sqrt(len(part)))
 
 
 def _mean(values: list[float | None]) -> float | None:
@@ -137,6 +138,19 @@ def against_cblearn(rows: list[Row]) -> list[Row]:
     return found
 
 
+def mean_difference(rows: list[Row]) -> tuple[float, float]:
+    """Mean difference to the reference over some cells, and half the width of its interval of 95 %.
+
+    Cells of a set share their answers, so their errors are taken as fully dependent; those of different sets are
+    independent.
+    """
+    by_set: dict[str, float] = {}
+    for row in rows:
+        by_set[row["set"]] = by_set.get(row["set"], 0.0) + row["difference_error"] / len(rows)
+    mean = float(np.mean([row["difference"] for row in rows]))
+    return mean, float(norm.ppf((1 + LEVEL) / 2)) * math.hypot(*by_set.values())
+
+
 def verdicts(record: Row) -> list[str]:
     """The default against cblearn and against the old default, in lines."""
     rows = record["rows"]
@@ -156,16 +170,10 @@ def verdicts(record: Row) -> list[str]:
         )
     old = [row for row in rows if row["entry"] == OLD_DEFAULT and row["grouping"] == "question" and "difference" in row]
     if old:
-        by_set: dict[str, list[Row]] = {}
-        for row in old:
-            by_set.setdefault(row["set"], []).append(row)
-        mean = -float(np.mean([row["difference"] for row in old]))
-        # Cells of a set share their answers: their errors are taken as fully dependent, those of sets as independent.
-        errors = [np.sum([row["difference_error"] for row in part]) / len(old) for part in by_set.values()]
-        half = 1.96 * math.sqrt(float(np.sum(np.square(errors))))
+        mean, half = mean_difference(old)
         lines.append(
-            f'{REFERENCE} minus loss="{OLD_DEFAULT}": {_points(mean)} ({_points(mean - half)} to '
-            f"{_points(mean + half)}) on average over {len(old)} cells"
+            f'{REFERENCE} minus loss="{OLD_DEFAULT}": {_points(-mean)} ({_points(-mean - half)} to '
+            f"{_points(-mean + half)}) on average over {len(old)} cells"
         )
     ratios = [row["spread"] / row["difference_error"] for row in rows if row.get("spread") and row["difference_error"]]
     if ratios:
@@ -192,13 +200,14 @@ def leaderboard(record: Row) -> str:
     lines.sort(key=lambda line: (line[1] == "none", -(_mean_of(line[2], "difference") or 0.0)))  # the reference: 0
     table = []
     for entry, kind, part in lines:
-        line: Row = {"": entry if kind != "auto" else f'{entry}, n_components="auto"'}
+        line: Row = {"": (f'loss="{entry}"' if entry in loss_names() else entry) + (", auto" if kind == "auto" else "")}
         for name, by in columns:
             there = [row["accuracy"] for row in part if (row["set"], row["grouping"]) == (name, by)]
             line[_title(name, by)] = _percent(_mean(there))
         is_reference = entry == REFERENCE
-        difference = None if is_reference or kind == "none" else _mean_of(part, "difference")
-        line["difference"] = "" if difference is None else _points(difference)
+        compared = [row for row in part if "difference" in row]
+        mean, half = mean_difference(compared) if compared else (0.0, 0.0)
+        line["difference"] = f"{_points(mean)} ± {100 * half:.2f}" if compared else ""
         logs = _mean_of(part, "log_loss" if is_reference else "log_loss_difference")
         line["log loss"] = "" if logs is None else f"{logs:.3f}" if is_reference else f"{logs:+.3f}"
         error = _mean_of(part, "calibration_error")
