@@ -151,22 +151,33 @@ def mean_difference(rows: list[Row]) -> tuple[float, float]:
     return mean, float(norm.ppf((1 + LEVEL) / 2)) * math.hypot(*by_set.values())
 
 
+def against_cblearn_table(cells: list[Row]) -> str:
+    """A row for each set, a column for each dimension; bold where the lower bound is not above `LEAST`."""
+    lines = []
+    for name in dict.fromkeys(cell["set"] for cell in cells):
+        line: Row = {"": name}
+        for cell in cells:
+            if cell["set"] == name:
+                low, high = _points(cell["low"]), _points(cell["high"])
+                text = f"{_points(cell['difference'])} ({low} to {high})"
+                rival = cell["best"].removeprefix("cblearn ")
+                line[f"d = {cell['d']}"] = f"{text if cell['holds'] else f'**{text}**'} {rival}"
+        lines.append(line)
+    return common.table(lines)
+
+
 def verdicts(record: Row) -> list[str]:
     """The default against cblearn and against the old default, in lines."""
     rows = record["rows"]
     cells = against_cblearn(rows)
-    lines = [
-        f"{cell['set']}, d = {cell['d']}: {_points(cell['difference'])} ({_points(cell['low'])} to "
-        f"{_points(cell['high'])}) against {cell['best']}; lower bound above {_points(LEAST)}: "
-        f"{'yes' if cell['holds'] else 'NO'}"
-        for cell in cells
-    ]
+    lines = []
     if cells:
         mean = float(np.mean([cell["difference"] for cell in cells]))
         n_held = sum(cell["holds"] for cell in cells)
         lines.append(
-            f"mean over {len(cells)} cells: {_points(mean)}; lower bound above {_points(LEAST)} in {n_held} of "
-            f"{len(cells)}. The best entry of cblearn is chosen on the same answers, which favours it"
+            f"{REFERENCE} minus the best of cblearn in each cell: {_points(mean)} on average over {len(cells)} cells; "
+            f"the lower bound is above {_points(LEAST)} in {n_held}. The best is chosen on the same answers, which "
+            "favours cblearn"
         )
     old = [row for row in rows if row["entry"] == OLD_DEFAULT and row["grouping"] == "question" and "difference" in row]
     if old:
@@ -262,9 +273,10 @@ def draw(record: Row) -> Figure:
             upper.axhline(100 * baseline[0], color="black", linestyle=":", label="most frequent winner of the pair")
         for entry in dict.fromkeys(row["entry"] for row in here if row["d"] is not None):
             known = {row["d"]: 100 * row["accuracy"] for row in here if row["entry"] == entry}
-            x = [ticks.index(d) for d in known]
             label, style = _look(entry)
-            upper.plot(x, list(known.values()), label=label, **style)
+            chosen = [known.pop("auto")] if "auto" in known else []
+            upper.plot([ticks.index(d) for d in known], list(known.values()), label=label, **style)
+            upper.plot([len(ticks) - 1] * len(chosen), chosen, **style)
         mine = [cell for cell in cells if cell["set"] == name]
         if mine:
             x = [ticks.index(cell["d"]) for cell in mine]
@@ -302,8 +314,7 @@ def saved(name: str = "human") -> Row:
 def write(name: str) -> str:
     """Table and verdicts of the saved results; the docs show those called "human". Returns what to print."""
     record = saved(name)
-    lines = [*verdicts(record), *(f"failed: {line}" for line in record["failed"])]
-    text = f"{common.about(record)}\n\n{leaderboard(record)}\n" + "".join(f"- {line}\n" for line in lines)
+    text = f"{common.about(record)}\n\n{leaderboard(record)}\n{_verdict_block(record)}"
     (common.RESULTS / f"{name}.md").write_text(text)
     if name == "human":
         write_page()
@@ -328,9 +339,14 @@ def blocks(record: Row) -> dict[str, str]:
         }
         for name, about in record["sets"].items()
     ]
-    listed = "".join(f"- {line}\n" for line in [*verdicts(record), *record["failed"]])
     return {
         "leaderboard": f"{leaderboard(record)}\n{common.about(record)}.",
         "leaderboard-sets": common.table(sets),
-        "leaderboard-verdicts": listed,
+        "leaderboard-verdicts": _verdict_block(record),
     }
+
+
+def _verdict_block(record: Row) -> str:
+    cells = against_cblearn(record["rows"])
+    lines = [*verdicts(record), *(f"failed: {line}" for line in record["failed"])]
+    return (f"{against_cblearn_table(cells)}\n" if cells else "") + "".join(f"- {line}.\n" for line in lines)

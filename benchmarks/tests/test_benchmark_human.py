@@ -289,8 +289,10 @@ def test_verdicts_take_the_best_rival_of_each_cell():
     assert found[0]["low"] == pytest.approx(-0.0045)
     text = "\n".join(report.verdicts({"rows": rows}))
     assert f"{100 * (-0.0005 - 0.01) / 2:+.2f}" in text
-    assert "in 1 of 2" in text
+    assert "over 2 cells" in text
     assert "+3.00" in text  # against the old default
+    (line,) = report.against_cblearn_table(found).splitlines()[2:]
+    assert re.findall(r"\*\*(\S+) .*?\*\* (\w)", line) == [("-1.00", "A")]
     assert "2.00" in text  # the spread between splits is twice the standard error
 
 
