@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from datetime import date
@@ -24,7 +25,7 @@ PAGE = Path(__file__).resolve().parent / "RESULTS.md"
 def facts() -> dict[str, Any]:
     """Command, commit, machine and versions: what a result must name."""
     return {
-        "command": "python -m " + " ".join([_module_name(), *sys.argv[1:]]),
+        "command": "python -m " + shlex.join([_module_name(), *sys.argv[1:]]),
         "commit": _git("rev-parse", "--short", "HEAD") + ("+changes" if _git("status", "--porcelain", "-uno") else ""),
         "date": date.today().isoformat(),
         "cpu": _cpu(),

@@ -268,9 +268,8 @@ def draw(record: Row) -> Figure:
         if about["ceiling"] is not None:
             low, high = about["ceiling"]
             upper.axhspan(100 * low, 100 * high, color="#e5e7eb", label="noise ceiling")
-        baseline = [row["accuracy"] for row in here if row["entry"] == "most frequent winner of the pair"]
-        if baseline:
-            upper.axhline(100 * baseline[0], color="black", linestyle=":", label="most frequent winner of the pair")
+        of_maps = [100 * row["accuracy"] for row in here if row["d"] is not None]
+        upper.set_ylim(min(of_maps) - 1.0, max(of_maps) + 1.0)
         for entry in dict.fromkeys(row["entry"] for row in here if row["d"] is not None):
             known = {row["d"]: 100 * row["accuracy"] for row in here if row["entry"] == entry}
             label, style = _look(entry)
@@ -288,8 +287,12 @@ def draw(record: Row) -> Figure:
             ax.set_xticks(range(len(ticks)), ticks)
             ax.set_xlim(-0.3, len(ticks) - 0.7)
         lower.set_xlabel("dimensions")
-    axes[0].set_ylabel("held-out answers predicted, %")
-    axes[len(names)].set_ylabel("points above the best of cblearn")
+    if cells:
+        ends = [100 * cell[end] for cell in cells for end in ("low", "high")]
+        for lower in axes[len(names) :]:
+            lower.set_ylim(min(ends) - 0.2, max(ends) + 0.2)
+    axes[0].set_ylabel("% of answers predicted")
+    axes[len(names)].set_ylabel("points over best of cblearn")
     legend(figure, axes)
     return figure
 
