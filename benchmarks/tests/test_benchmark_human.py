@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from benchmarks import common
 from benchmarks.figures import fill
-from benchmarks.human import __main__ as human
 from benchmarks.human import entries, report, sets
+from benchmarks.human import run as human
 
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.datasets import make_points
@@ -317,7 +317,7 @@ def test_a_declaration_that_cannot_be_used_is_refused(made, results, tmp_path, c
 
 @pytest.mark.data
 def test_a_quick_run_of_all_sets(results, capsys):
-    human.main(["--quick"])
+    human.main(["--quick", "--jobs", "2"])
     rows = rows_of(results / "human-quick.csv")
     assert {row["set"] for row in rows} == set(sets.declared())
     assert {"features: pixels", "features: class"} < {row["entry"] for row in rows}
