@@ -40,7 +40,7 @@ from benchmarks.human.sets import SETS, HumanSet, MissingData, Split, declared, 
 from benchmarks.rivals import RIVALS, python_for
 
 DIMENSIONS: tuple[Dimension, ...] = (1, 2, 3, 5, 8, "auto")
-QUICK_ANSWERS = 400
+QUICK_ANSWERS = 300
 Row = dict[str, Any]
 
 
