@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from datetime import date
@@ -24,7 +25,7 @@ PAGE = Path(__file__).resolve().parent / "RESULTS.md"
 def facts() -> dict[str, Any]:
     """Command, commit, machine and versions: what a result must name."""
     return {
-        "command": "python -m " + " ".join([_module_name(), *sys.argv[1:]]),
+        "command": "python -m " + shlex.join([_module_name(), *sys.argv[1:]]),
         "commit": _git("rev-parse", "--short", "HEAD") + ("+changes" if _git("status", "--porcelain", "-uno") else ""),
         "date": date.today().isoformat(),
         "cpu": _cpu(),
@@ -81,7 +82,7 @@ def _plain(value: Any) -> Any:
 
 def _module_name() -> str:
     spec = getattr(sys.modules["__main__"], "__spec__", None)
-    return spec.name if spec is not None else Path(sys.argv[0]).stem
+    return spec.name.removesuffix(".__main__") if spec is not None else Path(sys.argv[0]).stem
 
 
 def _git(*args: str) -> str:

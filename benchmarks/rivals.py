@@ -32,7 +32,9 @@ def python_for(name: str) -> str:
 
 
 class Competitor:
-    """A running worker; `fit` returns seconds and embedding."""
+    """A running worker; `fit` returns seconds and embedding, and leaves the processor time in `processor_seconds`."""
+
+    processor_seconds: float
 
     def __init__(self, name: str, folder: Path):
         self.folder = folder
@@ -49,6 +51,7 @@ class Competitor:
         answer = json.loads(self._line())
         if "error" in answer:
             raise RuntimeError(f"{self.about['name']}: {answer['error']}")
+        self.processor_seconds = answer["processor_seconds"]
         return answer["seconds"], np.load(out)
 
     def close(self) -> None:

@@ -45,8 +45,8 @@ INTERPRETERS = {"r": ("Rscript", "-e"), "matlab": ("octave-cli", "--quiet", "--e
 # Octave has nothing to draw with until it is told so, where there is no screen.
 PREAMBLES = {"matlab": "graphics_toolkit('gnuplot'); figure('visible', 'off');\n"}
 OTHER_PROGRAMS = (
-    "python -m experiments", "nearer collect serve", "python -m benchmarks.regression", "uv tool install .",
-    "pipx install .", "python3 -m venv", "py -m venv", "source .venv", r".venv\Scripts\activate",
+    "python -m experiments", "nearer collect serve", "python -m benchmarks.regression", "python -m benchmarks.human",
+    "uv tool install .", "pipx install .", "python3 -m venv", "py -m venv", "source .venv", r".venv\Scripts\activate",
     "python -m pip install .", "dask scheduler", "dask worker", "_NEARER_COMPLETE=",
 )  # fmt: skip
 _FENCE = re.compile(r"^( *)```+ *(\w*)([^\n]*)\n(.*?)^\1```+ *$", re.MULTILINE | re.DOTALL)
