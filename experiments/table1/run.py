@@ -82,12 +82,13 @@ def run(lab: Lab) -> dict[str, Any]:
                 **spread([row["seconds"] for row in mine], "seconds"),
             }
         )
+    larger = scaling(lab, config, best)
     folder = lab.results(EXPERIMENT)
     write_csv(folder / "tuning.csv", grid_rows)
     write_csv(folder / "runs.csv", runs)
     write_csv(folder / "table1.csv", summary)
     write_csv(folder / "authors.csv", authors_settings())
-    write_csv(folder / "scaling.csv", scaling(lab, config, best))
+    write_csv(folder / "scaling.csv", larger)
     return {"target": TARGET, **asdict(config)}
 
 

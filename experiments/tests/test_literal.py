@@ -27,9 +27,9 @@ def start():
 
 @pytest.fixture(scope="module")
 def entry():
+    if not (RESULTS / "runs.csv").is_file():
+        pytest.skip("there is no saved table to compare with")
     rows = read_csv(RESULTS / "runs.csv")
-    if "draw" not in rows[0]:
-        pytest.skip("the saved table is older than the draws")
     return lambda **values: only(rows, draw=0, start=0, **values)["work"]
 
 
