@@ -57,7 +57,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
     loss : str or Loss, default "tste"
         A name such as "ste", "tste" or "soe" (all: `nearer.losses.loss_names`), or an instance.
     loss_params : dict of str to float, optional
-        Parameters of the loss, such as ``{"alpha": 1}`` for tste.
+        Parameters of the loss, such as ``{"alpha": 1}`` for tste, or a lapse rate, ``{"lapse": 0.1}``.
     solver : str or Solver, default "auto"
         A name such as "auto" or "lbfgs" (all: `nearer.solvers.solver_names`), or an instance with its own parameters,
         which ``set_params`` and searches reach as ``solver__max_epochs`` and the like.
@@ -394,6 +394,9 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
             raise ValueError(f"callbacks: got {given!r}, expected a list of functions")
         if self.reliability:
             require_model(loss, "reliability")
+            if lapse := getattr(loss, "lapse", 0.0):
+                what = "the lapse rate of each participant is estimated instead"
+                raise ValueError(f"reliability: got True and a loss with lapse = {lapse:g}, expected lapse = 0: {what}")
         solver = get_solver(self.solver)
         solver = solver if self.max_seconds is None else replace(solver, max_seconds=self.max_seconds)
         solver.check_parameters()

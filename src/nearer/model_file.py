@@ -218,7 +218,8 @@ def _encode(values: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
 
     def part(value: Any) -> dict[str, Any]:
         if isinstance(value, Loss) and value.name in LOSSES:
-            return {"loss": [value.name, _encode(asdict(value), arrays)]}
+            values = {name: one for name, one in asdict(value).items() if name != "lapse" or one}  # as in version 0.2.0
+            return {"loss": [value.name, _encode(values, arrays)]}
         if _PARTS.get(type(value).__name__) is type(value):
             return {"part": [type(value).__name__, _encode(value.get_params(deep=False), arrays)]}
         raise ValueError(f"save: got {value!r}, which cannot be written to a file")

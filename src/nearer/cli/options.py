@@ -95,6 +95,7 @@ FITTING = OptionGroup(
     entry("--loss", registry.LOSSES, "What is minimised.", default="tste"),
     click.option("--alpha", type=float, help="Degrees of freedom of tste.  [default: n_components - 1, at least 1]"),
     click.option("--delta", type=float, help="Regularisation of ckl.  [default: 0.05]"),
+    click.option("--lapse", type=click.FloatRange(0, 1, max_open=True), help="Lapse rate of ckl, ste or tste."),
     entry("--solver", registry.SOLVERS, "How it is minimised.", default="auto"),
     click.option("--n-init", type=click.IntRange(1), default=1, help="Random starts; the best is kept."),
     RANDOM_STATE,
@@ -112,7 +113,7 @@ def make_estimator(given: Mapping[str, Any], n_components: Any = 2) -> nearer.Or
     from nearer.solvers import get_solver
 
     fitting = {name: value for name, value in FITTING.of(given).items() if value is not None}
-    loss_params: dict[str, float] = {name: fitting.pop(name) for name in ("alpha", "delta") if name in fitting}
+    loss_params: dict[str, float] = {name: fitting.pop(name) for name in ("alpha", "delta", "lapse") if name in fitting}
     limits = {name: fitting.pop(name) for name in ("max_epochs", "tol") if name in fitting}
     get_loss(fitting["loss"], **loss_params)
     if limits:
