@@ -71,7 +71,7 @@ class Loss:
         return self
 
     def smoothed(self, width: float = 1.0) -> Loss:
-        """An easier loss: differentiable, at most ``width / 2`` below this one, and without lapses; or the loss itself."""
+        """An easier loss: differentiable, at most ``width / 2`` below this one, without lapses; or the loss itself."""
         return replace(self, lapse=0.0) if getattr(self, "lapse", 0.0) else self  # type: ignore[call-arg]
 
     def dual(self, slope: np.ndarray) -> np.ndarray:

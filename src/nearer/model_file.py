@@ -81,6 +81,7 @@ def read_model(path: Path) -> tuple[str, dict[str, Any], tuple, tuple, dict[str,
         raise ValueError("labels and objects differ in number")
     fitted: dict[str, Any] = {"n_comparisons_at_start_": int(about["n_comparisons_at_start"])}
     fitted["reliability_"] = _decode_reliability(arrays)
+    fitted["penalty_"] = None if about.get("penalty") is None else float(about["penalty"])
     if about["comparisons"] is not None:
         fitted["comparisons_"] = found = _decode_comparisons(about["comparisons"], labels, arrays)
         if found.n_objects != n_objects:
@@ -117,6 +118,8 @@ def _encode_estimator(
         **{name: kind(getattr(result, name)) for name, kind in _OF_RESULT.items()},
         "comparisons": None,
     }
+    if (penalty := getattr(estimator, "penalty_", None)) is not None:
+        about["penalty"] = penalty
     if getattr(estimator, "reliability_", None) is not None:
         _put(arrays, "reliability_", vars(estimator.reliability_))
     if with_comparisons and hasattr(estimator, "comparisons_"):

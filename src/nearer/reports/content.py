@@ -163,7 +163,9 @@ def _facts(model: OrdinalEmbedding, found: Evaluation) -> dict[str, Any]:
     """Loss, solver and outcome of a fit, for the end of the report."""
     facts: dict[str, Any] = {}
     if hasattr(model, "loss_"):
-        facts["Loss"] = " ".join([model.loss_.name, *(f"{name}={v:g}" for name, v in vars(model.loss_).items())])
+        facts["Loss"] = " ".join([model.loss_.name, *(f"{name}={v:.3g}" for name, v in vars(model.loss_).items())])
+    if getattr(model, "penalty_", None) is not None:
+        facts["Penalty"] = f"{model.penalty_:.2g}, chosen with the loss on held-out answers"
     facts["Solver"] = getattr(model.solver, "name", model.solver)
     facts |= {"Starts": model.n_init, "Seed": model.random_state}
     if hasattr(model, "result_"):
