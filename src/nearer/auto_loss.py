@@ -30,10 +30,10 @@ class _Constants:
     most_objects: int = 10_000  # with more, the choice would take too long
     per_coordinate: int = 40  # answers per coordinate, beyond which a sample is used
     held_out: float = 0.15
-    enough_held_out: int = 500  # splits are repeated until this number is held out in total
+    enough_held_out: int = 300  # splits are repeated until this number is held out in total
     max_splits: int = 4
     penalties: tuple[float, ...] = (0.1, 0.03, 0.01, 0.003, 0.0)
-    clearly: float = 2.0  # standard errors by which ste has to be better, as its maps are oftener in local minima
+    clearly: float = 1.0  # standard errors by which ste has to be better, as its maps are oftener in local minima
     worse: float = 0.01  # a path ends when held-out answers have cost this much less before
     tol: float = 3e-3
     patience: int = 2

@@ -94,8 +94,11 @@ def refuse_given(names: Iterable[str], why: str) -> None:
 
 FITTING = OptionGroup(
     entry(
-        "--loss", registry.LOSSES, "What is minimised. auto: ste or tste, with a lapse rate, by held-out answers;",
-        also="auto", default="auto",
+        "--loss",
+        registry.LOSSES,
+        "What is minimised. auto: ste or tste, with a lapse rate, by held-out answers;",
+        also="auto",
+        default="auto",
     ),
     click.option("--alpha", type=float, help="Degrees of freedom of tste.  [default: n_components - 1, at least 1]"),
     click.option("--delta", type=float, help="Regularisation of ckl.  [default: 0.05]"),
