@@ -2,10 +2,10 @@
 
     python -m benchmarks.default [--quick] [--studies 8]
 
-Answers of one participant, or of participants who answer close calls at random; "wrong" of them are flipped, which is
-a lapse rate twice as high. Errors are in per cent of right answers to random questions, ± a standard error over studies;
-times are processor times of one thread, as a ratio to those of `tste`, the default until version 0.2. The settings of
-`nearer.auto_loss` were chosen on the studies "chosen on" (seeds 0 to 40) and on human answers; seeds here begin at 50.
+Answers are certain or follow a law of `nearer.questions.Crowd`; "flipped" of them are then reversed, a lapse rate twice
+as high. Errors are in per cent of right answers to random questions, ± a standard error over studies. Times are
+processor times of one thread, next to those of `tste`, the default before. The settings of `nearer.auto_loss` were
+chosen on studies like those "chosen on", with seeds below 50, and on human answers; seeds here begin at 50.
 """
 
 from __future__ import annotations

@@ -99,5 +99,5 @@ def test_with_reliability_lapses_are_those_of_participants():
 
 
 def test_parameters_of_no_loss_are_refused(noisy):
-    with pytest.raises(ValueError, match="loss_params: got {'alpha': 2} and loss='auto'"):
+    with pytest.raises(ValueError, match=r"loss_params: got \{'alpha': 2\} and loss='auto'"):
         OrdinalEmbedding(2, loss_params={"alpha": 2}).fit(noisy.train)
