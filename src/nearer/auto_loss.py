@@ -7,7 +7,7 @@ the way, from the held-out answers. The choice depends on the data alone, not on
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,7 +74,7 @@ def choose_loss(comparisons: Comparisons, n_components: int, n_jobs: int | None 
     (by_tste, tste), (by_ste, ste) = (_path(parts, starts, loss) for loss in (FIXED.loss, STELoss()))
     gain = by_tste - by_ste
     loss, penalty = ste if gain.mean() > CHOICE.clearly * gain.std() / math.sqrt(len(gain)) else tste
-    return Choice(loss, penalty * parts[0][0].n_comparisons / every.n_comparisons)
+    return Choice(loss, (penalty or 0.0) * parts[0][0].n_comparisons / every.n_comparisons)
 
 
 def _start(training: Any, rng: np.random.Generator) -> np.ndarray:
@@ -95,10 +95,11 @@ def _path(parts: list[Any], maps: list[np.ndarray], loss: Loss) -> tuple[np.ndar
         for part, (training, held_out) in enumerate(parts):
             trained = training.with_loss(loss, training.n_components)
             maps = [*maps[:part], _descent(Ridge(trained, penalty), trained, maps[part]), *maps[part + 1 :]]
-            judged.append(_chances(replace(trained.loss, lapse=0.0), maps[part], held_out.comparisons))
+            judged.append(_chances(trained.loss.with_lapse(0.0), maps[part], held_out.comparisons))
         chance, weights = np.concatenate(judged, axis=1)
-        loss = replace(trained.loss, lapse=_lapse_rate(chance, weights))
-        lost = -weights / weights.mean() * np.log((1.0 - loss.lapse) * chance + 0.5 * loss.lapse)
+        lapse = _lapse_rate(chance, weights)
+        loss = trained.loss.with_lapse(lapse)
+        lost = -weights / weights.mean() * np.log((1.0 - lapse) * chance + 0.5 * lapse)
         if lost.mean() < lowest:
             lowest, best, chosen = lost.mean(), lost, Choice(loss, penalty)
         elif lost.mean() > lowest + CHOICE.worse:

@@ -451,12 +451,14 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
             loss = self.loss_
         else:
             chosen = FIXED if comparisons is None else choose_loss(comparisons, n_components, self.n_jobs)
-            loss = replace(chosen.loss, lapse=0.0) if self.reliability else chosen.loss
+            loss = chosen.loss.with_lapse(0.0) if self.reliability else chosen.loss
             if isinstance(solver, Auto) and solver.penalty is None:
                 self.penalty_ = chosen.penalty
         if spent is not None:
             spent.seconds += time.monotonic() - started
-        return loss, solver if self.penalty_ is None else replace(solver, penalty=self.penalty_)
+        if isinstance(solver, Auto) and self.penalty_ is not None:
+            solver = replace(solver, penalty=self.penalty_)
+        return loss, solver
 
     def _solve(
         self,

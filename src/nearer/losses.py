@@ -61,6 +61,10 @@ class Loss:
         """The loss as the kernels get it."""
         return self.kind, self.param, float(getattr(self, "lapse", 0.0))
 
+    def with_lapse(self, lapse: float) -> Loss:
+        """The same loss with another lapse rate."""
+        return replace(self, lapse=lapse)  # type: ignore[call-arg]
+
     @property
     def kernels(self) -> Any:
         """Module or namespace of the compiled kernels for this loss."""
@@ -72,7 +76,7 @@ class Loss:
 
     def smoothed(self, width: float = 1.0) -> Loss:
         """An easier loss: differentiable, at most ``width / 2`` below this one, without lapses; or the loss itself."""
-        return replace(self, lapse=0.0) if getattr(self, "lapse", 0.0) else self  # type: ignore[call-arg]
+        return self.with_lapse(0.0) if getattr(self, "lapse", 0.0) else self
 
     def dual(self, slope: np.ndarray) -> np.ndarray:
         """Minus the convex conjugate in ``near - far`` at slopes in [0, 1], for losses convex in the Gram matrix."""

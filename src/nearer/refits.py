@@ -52,7 +52,7 @@ def fit_best(
     rng: np.random.Generator,
 ) -> OrdinalEmbedding:
     """Fit copies of the estimator from the starts given and `n_init` random ones; the lowest objective wins."""
-    fitted = []
+    fitted: list[OrdinalEmbedding] = []
     for start in [*starts, *[None] * n_init]:
         copy = clone(estimator).set_params(random_state=int(rng.integers(2**31)), n_init=1)
         copy.set_params(init="random" if start is None else start)
