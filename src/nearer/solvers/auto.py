@@ -114,7 +114,7 @@ class Auto(Solver):
         self._take_batch(objective, stage, rng)
         if warm_up is not None:
             before = adaptive_start(self._batch, before.X, int(rng.integers(2**63)), warm_up)
-        if stage.penalty > 0 and self.penalty:  # a step from a map that is far too large may end at zero
+        if stage.rescaled:
             X, _, tries = best_scale(self._eased_batch, before.X)
             before = replace(before, X=X, n_gradients=before.n_gradients + tries * self._batch.n_comparisons)
         inner = self._descent(objective, stage.tol).init(self._eased_batch, before.X)
@@ -206,13 +206,15 @@ class Auto(Solver):
         tol = self.tol
         if guide is None and smoothable:
             tol *= objective.loss.tolerance
-        return [*stages, Stage(n, False, penalty, tol)]
+        # A step from a map that is far too large for the penalty may end at zero.
+        return [*stages, Stage(n, False, penalty, tol, rescaled=penalty > 0)]
 
 
 class Stage(NamedTuple):
-    """Number of comparisons, whether kinks are smoothed, penalty, tolerance."""
+    """Number of comparisons, whether kinks are smoothed, penalty, tolerance, whether the best scale is found first."""
 
     size: int
     eased: bool = False
     penalty: float = 0.0
     tol: float = 0.0
+    rescaled: bool = False
