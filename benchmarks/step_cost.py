@@ -28,7 +28,7 @@ LOSS = "tste"
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "arcp", "nsz"})
-def dense_pass(index, kind, param, X, S, g, d_near, d_far, step, seed, first, n_steps):
+def dense_pass(index, kind, param, lapse, X, S, g, d_near, d_far, step, seed, first, n_steps):
     """Inner SVRG steps on triplets, the dense term applied to every row at every step; X (n, d) in place."""
     n_rows, d = X.shape
     shift = step * g
@@ -43,7 +43,7 @@ def dense_pass(index, kind, param, X, S, g, d_near, d_far, step, seed, first, n_
             far_diff[c] = X[i, c] - X[k, c]
             near += near_diff[c] * near_diff[c]
             far += far_diff[c] * far_diff[c]
-        a, b = kernels.loss_slopes(kind, param, near, far)
+        a, b = kernels.loss_slopes(kind, param, lapse, near, far)
         for c in range(n_rows * d):
             flat[c] -= flat_shift[c]
         for c in range(d):
@@ -77,7 +77,7 @@ class Problem:
         rows = np.stack([self.X, snapshot.gradient, snapshot.X], axis=1)
         return _seconds(
             lambda: kernels.svrg_pass(
-                self.objective._index, self.objective._scale, loss.kind, loss.param, rows, *snapshot.slopes,
+                self.objective._index, self.objective._scale, *loss.code, rows, *snapshot.slopes,
                 self.step, 1, 0, n_steps,
             )
         )  # fmt: skip
@@ -106,7 +106,7 @@ class Problem:
     def _dense_steps(self, X: np.ndarray, n_steps: int) -> None:
         loss, snapshot = self.objective.loss, self.snapshot
         dense_pass(
-            self.objective._index, loss.kind, loss.param, X, snapshot.X, snapshot.gradient, *snapshot.slopes,
+            self.objective._index, *loss.code, X, snapshot.X, snapshot.gradient, *snapshot.slopes,
             self.step, 1, 0, n_steps,
         )  # fmt: skip
 

@@ -58,7 +58,7 @@ class Parts:
         found, total, gradient = np.empty((2, len(rows))), 0.0, np.zeros_like(X)
         for start, stop in block_bounds(len(index), len(X)):
             G = np.zeros_like(X)
-            total += kernels.gradient_block(index, weights, loss.kind, loss.param, X, start, stop, G, *found)
+            total += kernels.gradient_block(index, weights, *loss.code, X, start, stop, G, *found)
             gradient += G
         slopes[:, rows] = found
         return total, gradient

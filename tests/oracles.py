@@ -42,15 +42,20 @@ def loss(name, near, far, param):
     raise KeyError(name)
 
 
-def terms(name, near, far, param):
+def with_lapses(value, lapse):
+    """Minus the log-likelihood `value` of an answer (real or complex) if it may be a guess."""
+    return value if lapse == 0 else -np.log((1 - lapse) * np.exp(-value) + np.longdouble(lapse) / 2)
+
+
+def terms(name, near, far, param, lapse=0):
     """Value and both slopes (by complex steps) at squared distances; float64 arrays."""
     near = np.atleast_1d(np.asarray(near, dtype=np.longdouble))
     far = np.atleast_1d(np.asarray(far, dtype=np.longdouble))
     h = np.longdouble(1e-30)
-    value = loss(name, near, far, param)
+    value = with_lapses(loss(name, near, far, param), lapse)
     with np.errstate(all="ignore"):  # sqrt has no slope at 0; that case is set below
-        d_near = loss(name, near + 1j * h, far + 0j, param).imag / h
-        d_far = loss(name, near + 0j, far + 1j * h, param).imag / h
+        d_near = with_lapses(loss(name, near + 1j * h, far + 0j, param), lapse).imag / h
+        d_far = with_lapses(loss(name, near + 0j, far + 1j * h, param), lapse).imag / h
     if name == "soe":  # by convention a distance of zero has no direction
         d_near, d_far = np.where(near == 0, 0, d_near), np.where(far == 0, 0, d_far)
     return tuple(np.asarray(a, dtype=float) for a in (value.real, d_near, d_far))

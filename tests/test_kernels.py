@@ -19,7 +19,7 @@ LOSSES = oracles.LOSSES
 def test_a_map_beyond_the_caches_gets_the_same_gradient(form):
     problem = random_problem("tste", form, seed=4)
     index, scale, nothing = np.ascontiguousarray(problem.objective.comparisons.index), np.empty(0), np.empty(0)
-    kind, param = problem.objective.loss.kind, problem.objective.loss.param
+    loss = problem.objective.loss.code
     n, d = problem.X.shape
     spread = np.sort(np.random.default_rng(0).choice(2**18 // d + 1_000, n, replace=False))
     X = np.random.default_rng(1).normal(size=(2**18 // d + 1_000, d))
@@ -28,7 +28,7 @@ def test_a_map_beyond_the_caches_gets_the_same_gradient(form):
     results = []
     for rows, points in ((index, problem.X), (spread[index].astype(np.int32), X)):
         G = np.zeros_like(points)
-        total = kernels.gradient_block(rows, scale, kind, param, points, 0, len(rows), G, nothing, nothing)
+        total = kernels.gradient_block(rows, scale, *loss, points, 0, len(rows), G, nothing, nothing)
         results.append((total, G))
     assert results[1][0] == pytest.approx(results[0][0], rel=1e-13)
     np.testing.assert_allclose(results[1][1][spread], results[0][1], rtol=1e-12, atol=1e-15)
@@ -57,14 +57,17 @@ def test_draw_depends_on_seed_and_step_alone():
     assert 0 <= kernels.draw(largest, 2**40, 2**31 - 1) < 2**31 - 1
 
 
-@pytest.mark.parametrize("loss", [*LOSSES, "smoothed hinge"])
+@pytest.mark.parametrize(
+    "loss", [*LOSSES, get_loss("hinge").smoothed(0.3), *(get_loss(name, lapse=0.2) for name in ("ckl", "ste", "tste"))]
+)
 def test_scalar_and_array_forms_agree(loss):
-    found = get_loss("hinge").smoothed(0.3) if loss == "smoothed hinge" else get_loss(loss).resolve(4)
+    found = get_loss(loss).resolve(4)
     near, far = np.random.default_rng(0).gamma(1.0, size=(2, 50))
     value, d_near, d_far = found.terms(near, far)
     for p in range(50):
-        got = kernels.loss_terms(found.kind, found.param, near[p], far[p])
+        got = kernels.loss_terms(*found.code, near[p], far[p])
         assert got == pytest.approx((value[p], d_near[p], d_far[p]), rel=1e-13)
+        assert kernels.loss_slopes(*found.code, near[p], far[p]) == pytest.approx((d_near[p], d_far[p]), rel=1e-12)
 
 
 def test_exponential_of_our_own():

@@ -10,6 +10,7 @@ import pytest
 import nearer
 from nearer import STE, Comparisons, IndividualEmbedding, OrdinalEmbedding
 from nearer.data.coded import Coded
+from nearer.datasets import make_comparisons, make_points
 from nearer.lapse_rates import SHARES, log_likelihoods, population, responsibilities, weigh_answers
 from nearer.metrics import comparison_accuracy
 from nearer.solvers import LBFGS
@@ -88,6 +89,20 @@ def test_the_fit_finds_the_guessers_and_is_the_better_for_it(tmp_path):
     assert again.reliability is True
 
 
+@pytest.mark.parametrize("dimensions", [2, 4])
+def test_a_loss_with_a_lapse_rate_is_not_misled_by_guesses(dimensions, tmp_path):
+    data = make_comparisons(make_points(25, dimensions, random_state=0), 2_500, 2_000, noise=0.1, random_state=0)
+    plain = OrdinalEmbedding(dimensions, loss="ste", random_state=0).fit(data.train)
+    model = OrdinalEmbedding(dimensions, loss="ste", loss_params={"lapse": 0.1}, random_state=0).fit(data.train)
+    assert model.score(data.test) > plain.score(data.test)
+    chance = model.predict_proba(data.test)
+    assert chance.min() == pytest.approx(0.05, abs=0.01)
+    model.save(tmp_path / "m.nearer")
+    again = nearer.load(tmp_path / "m.nearer")
+    assert again.loss_ == model.loss_
+    np.testing.assert_array_equal(again.predict_proba(data.test), chance)
+
+
 def test_an_odd_one_out_answer_counts_once():
     rng = np.random.default_rng(0)
     sets = np.array([rng.permutation(12)[:3] for _ in range(300)])
@@ -109,6 +124,8 @@ def test_what_it_cannot_do_is_refused(tmp_path):
     data, _, _ = study(10, 0, 30)
     with pytest.raises(ValueError, match="loss 'hinge' is not a probability model"):
         OrdinalEmbedding(2, reliability=True, loss="hinge").fit(data)
+    with pytest.raises(ValueError, match=r"reliability: got True and a loss with lapse = 0\.1, expected lapse = 0"):
+        OrdinalEmbedding(2, reliability=True, loss="ste", loss_params={"lapse": 0.1}).fit(data)
     np.save(tmp_path / "a.npy", data.index)
     for nameless in (data.index, tmp_path / "a.npy"):
         with pytest.raises(ValueError, match="who gave the answers is not known"):

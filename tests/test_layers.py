@@ -28,7 +28,7 @@ ORDER = [
     {"solvers", "metrics"},
     {"plots"},
     {"drawing"},
-    {"check", "placement", "auto_dimension", "lapse_rates"},
+    {"check", "placement", "auto_dimension", "auto_loss", "lapse_rates"},
     {"distributed"},
     {"sources", "featuremap"},
     {"model_file"},

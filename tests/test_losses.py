@@ -15,12 +15,17 @@ import oracles
 from nearer.losses import CKLLoss, HingeLoss, SOELoss, SoftplusLoss, STELoss, TSTELoss, get_loss, loss_names
 
 LOG2 = math.log(2)
-MODELS = [STELoss(), CKLLoss(), CKLLoss(delta=2.0), TSTELoss(alpha=1.0), TSTELoss(alpha=9.0)]
-EVERY = [*(get_loss(name).resolve(4) for name in loss_names()), CKLLoss(delta=2.0), TSTELoss(alpha=1.0)]
+LAPSING = [STELoss(lapse=0.1), CKLLoss(lapse=1e-6), TSTELoss(4.0, lapse=0.9)]
+MODELS = [STELoss(), CKLLoss(), CKLLoss(delta=2.0), TSTELoss(alpha=1.0), TSTELoss(alpha=9.0), *LAPSING]
+EVERY = [*(get_loss(name).resolve(4) for name in loss_names()), CKLLoss(delta=2.0), TSTELoss(alpha=1.0), *LAPSING]
 
 
 def _name(loss):
-    return f"{loss.name}-{loss.param:g}"
+    return f"{loss.name}-{loss.param:g}-{_lapse(loss):g}"
+
+
+def _lapse(loss):
+    return getattr(loss, "lapse", 0.0)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +60,7 @@ def test_extreme_distances_are_finite_and_exact(loss):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         got = loss.terms(near, far)
-    expected = oracles.terms(loss.name, near, far, loss.param)
+    expected = oracles.terms(loss.name, near, far, loss.param, _lapse(loss))
     assert all(np.isfinite(a).all() for a in got)
     np.testing.assert_allclose(got[0], expected[0], rtol=1e-12, atol=1e-15)
     for slope, right in zip(got[1:], expected[1:]):  # soe: a margin of 1e-6 is a difference of roots near 1
@@ -77,6 +82,8 @@ def test_probabilities_of_both_answers_sum_to_one(loss):
     np.testing.assert_allclose(yes + no, 1.0, rtol=1e-14)
     assert ((yes >= 0) & (yes <= 1)).all()
     assert (yes[near < far] >= 0.5).all()
+    assert yes.min() >= _lapse(loss) / 2
+    assert loss.probability(1.0, 1.0) == pytest.approx(0.5)
 
 
 def test_names_aliases_and_parameters():
@@ -100,8 +107,8 @@ def test_alpha_follows_the_dimension(n_components, alpha):
     [
         (lambda: get_loss("tsne"), "unknown loss 'tsne'; expected one of: hinge, ckl"),
         (lambda: get_loss(3), "unknown loss 3"),
-        (lambda: get_loss("ste", alpha=1.0), "loss 'ste' has no parameter alpha; its parameters: none"),
-        (lambda: get_loss("ckl", alpha=1.0), "loss 'ckl' has no parameter alpha; its parameters: delta"),
+        (lambda: get_loss("ste", alpha=1.0), "loss 'ste' has no parameter alpha; its parameters: lapse"),
+        (lambda: get_loss("ckl", alpha=1.0), "loss 'ckl' has no parameter alpha; its parameters: delta, lapse"),
         (lambda: get_loss(STELoss(), alpha=1.0), "together with a loss object"),
         (lambda: TSTELoss(alpha=0.0), "tste: alpha: got 0.0, expected a positive number"),
         (lambda: TSTELoss(alpha=np.inf), "tste: alpha: got inf, expected a positive number"),
@@ -110,6 +117,9 @@ def test_alpha_follows_the_dimension(n_components, alpha):
         (lambda: CKLLoss(delta=-1.0), "ckl: delta: got -1.0, expected a positive number"),
         (lambda: CKLLoss(delta=np.nan), "ckl: delta: got nan, expected a positive number"),
         (lambda: SoftplusLoss(margin=0.0), "softplus: margin: got 0.0, expected a positive number"),
+        (lambda: STELoss(lapse=1.0), "ste: lapse: got 1.0, expected a number >= 0 and below 1"),
+        (lambda: get_loss("tste", lapse=-0.1), "tste: lapse: got -0.1"),
+        (lambda: get_loss("soe", lapse=0.1), "loss 'soe' has no parameter lapse; its parameters: none"),
         (lambda: TSTELoss().param, "alpha is not set"),
         (lambda: TSTELoss(alpha=1.0).dual(np.zeros(1)), "'tste' is not a convex function"),
         (lambda: HingeLoss().probability(1.0, 2.0), "'hinge' is not a probability model; use one of: ckl, ste, tste"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
+import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -18,6 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nearer.auto_dimension import choose_components
+from nearer.auto_loss import FIXED, choose_loss
 from nearer.data import Comparisons, as_generator, check_bool, check_integer, check_numbers
 from nearer.data.splits import shares_of_answers
 from nearer.data.validate import check_objects
@@ -31,7 +33,7 @@ from nearer.metrics.procrustes import check_map, principal_axes
 from nearer.model_file import save_model
 from nearer.notebook import data_frame
 from nearer.placement import Placement, extended, place_objects
-from nearer.solvers import Callback, Result, Solver, get_solver
+from nearer.solvers import Auto, Callback, Result, Solver, get_solver
 from nearer.solvers.checkpoint import Checkpoint
 from nearer.solvers.multistart import TimeSpent, best_of_starts, is_over, keeping_start
 from nearer.sources import Found, Source, in_memory, source_of
@@ -54,10 +56,13 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
     n_components : int or "auto", default 2
         Dimension of the map. "auto": chosen by held-out likelihood, see `nearer.auto_dimension`; it takes a few times
         as long and needs the answers in memory.
-    loss : str or Loss, default "tste"
-        A name such as "ste", "tste" or "soe" (all: `nearer.losses.loss_names`), or an instance.
+    loss : str or Loss, default "auto"
+        A name such as "ste", "tste" or "soe" (all: `nearer.losses.loss_names`), or an instance. "auto": ste or tste,
+        with a lapse rate and, for the default solver, a ridge penalty, chosen on held-out answers, see
+        `nearer.auto_loss`; tste without lapses in one dimension, for more than 10,000 objects, and for answers that are
+        read in blocks or on a cluster.
     loss_params : dict of str to float, optional
-        Parameters of the loss, such as ``{"alpha": 1}`` for tste.
+        Parameters of the loss, such as ``{"alpha": 1}`` for tste, or a lapse rate, ``{"lapse": 0.1}``. None for "auto".
     solver : str or Solver, default "auto"
         A name such as "auto" or "lbfgs" (all: `nearer.solvers.solver_names`), or an instance with its own parameters,
         which ``set_params`` and searches reach as ``solver__max_epochs`` and the like.
@@ -105,12 +110,14 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
     result_ : Result
         What the solver returned; its embedding is not centred or rotated, and has no rows of NaN.
     loss_ : Loss
-        With its parameters resolved.
+        With its parameters resolved: ``loss_.lapse`` is the lapse rate of ckl, ste and tste.
+    penalty_ : float or None
+        The ridge penalty that was chosen with the loss, see `nearer.solvers.Auto`.
     """
 
     n_components: int | str = 2
     _: KW_ONLY
-    loss: str | Loss = "tste"
+    loss: str | Loss = "auto"
     loss_params: dict[str, float] | None = None
     solver: str | Solver = "auto"
     n_init: int = 1
@@ -185,10 +192,11 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
             raise ValueError(f"reliability: who gave the answers is not known; give {what}")
         spent = TimeSpent()
         d = self._dimension(held, saved)
+        loss, solver = self._with_loss(solver, None if client is not None else held, d, spent)
         n_init = 1 if given_start else int(self.n_init)
         # Starts are made after the objective has checked that they fit into memory.
         starts = itertools.repeat(self._starting_point)
-        found = self._solve(source, d, n_init, solver, starts, saved, spent)
+        found = self._solve(source, loss, d, n_init, solver, starts, saved, spent)
         self.n_comparisons_at_start_ = int(found.n_comparisons)
         _warn_unseen(found)
         if self.reliability and held is not None:
@@ -200,7 +208,8 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
 
         The map is solved again for these and the earlier comparisons, which are kept in `comparisons_`. It starts from
         where it is, with new objects first placed as by `place`. Once there are twice as many comparisons as at the
-        last random start, `n_init` new random starts compete with it: a map of few answers may be a local minimum.
+        last random start, ``loss="auto"`` chooses again, and `n_init` new random starts compete with it: a map of few
+        answers may be a local minimum.
 
         Parameters
         ----------
@@ -220,13 +229,15 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         comparisons = _joined(self.comparisons_, further)
         if self.n_objects is not None and comparisons.n_objects > self.n_objects:
             raise ValueError(f"n_objects: got comparisons over {comparisons.n_objects:,}, expected {self.n_objects:,}")
-        loss = self.loss_  # the loss of the present map
-        starts: list[Start] = [lambda rng, shape: extended(self.embedding_, further, loss, shape, rng, self.n_jobs)]
-        if len(comparisons) >= 2 * self.n_comparisons_at_start_:
+        present = self.loss_
+        starts: list[Start] = [lambda rng, shape: extended(self.embedding_, further, present, shape, rng, self.n_jobs)]
+        begins_again = len(comparisons) >= 2 * self.n_comparisons_at_start_
+        loss, solver = self._with_loss(solver, comparisons, self.n_components_, chosen_before=not begins_again)
+        if begins_again:
             starts += [lambda rng, shape: rng.normal(size=shape)] * int(self.n_init)
             self.n_comparisons_at_start_ = len(comparisons)
         solvers = [keeping_start(solver), *[solver] * (len(starts) - 1)]
-        found = self._solve(partial(in_memory, comparisons), self.n_components_, len(starts), solvers, starts)
+        found = self._solve(partial(in_memory, comparisons), loss, self.n_components_, len(starts), solvers, starts)
         _warn_unseen(found)
         return self
 
@@ -319,7 +330,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         near, far = comparison_distances(*self._placed(X, None, None, "False is predicted for them"))
         return near < far
 
-    @available_if(lambda self: loss_with(self.loss, self.loss_params).has_model)
+    @available_if(lambda self: self.has_model)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities (N, 2) of "far is nearer" and "near is nearer" under the model of the loss.
 
@@ -377,7 +388,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
 
     def _checked_solver(self) -> Solver:
         """The solver that the parameters describe; wrong parameters are refused before any data are read."""
-        loss = loss_with(self.loss, self.loss_params)
+        loss = FIXED.loss if self._loss_is_open() else loss_with(self.loss, self.loss_params)
         if not isinstance(self.n_components, str):
             check_integer(self.n_components, "n_components", 1)
         elif self.n_components != "auto":
@@ -394,6 +405,9 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
             raise ValueError(f"callbacks: got {given!r}, expected a list of functions")
         if self.reliability:
             require_model(loss, "reliability")
+            if lapse := getattr(loss, "lapse", 0.0):
+                what = "the lapse rate of each participant is estimated instead"
+                raise ValueError(f"reliability: got True and a loss with lapse = {lapse:g}, expected lapse = 0: {what}")
         solver = get_solver(self.solver)
         solver = solver if self.max_seconds is None else replace(solver, max_seconds=self.max_seconds)
         solver.check_parameters()
@@ -409,9 +423,47 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
             raise ValueError("n_components: got 'auto', which needs the comparisons in memory; give a number")
         return choose_components(comparisons, as_generator(self.random_state))
 
+    @property
+    def has_model(self) -> bool:
+        """Whether the loss is a probability model, so that `predict_proba` exists."""
+        return self._loss_is_open() or loss_with(self.loss, self.loss_params).has_model
+
+    def _loss_is_open(self) -> bool:
+        """Whether a loss is to be chosen."""
+        is_open = isinstance(self.loss, str) and self.loss == "auto"
+        if is_open and self.loss_params:
+            raise ValueError(f"loss_params: got {self.loss_params!r} and loss='auto', which has none; name the loss")
+        return is_open
+
+    def _with_loss(
+        self,
+        solver: Solver,
+        comparisons: Comparisons | None,
+        n_components: int,
+        spent: TimeSpent | None = None,
+        chosen_before: bool = False,
+    ) -> tuple[Loss, Solver]:
+        """The loss, chosen from comparisons in memory if it is open, and the solver with the penalty chosen with it."""
+        self.penalty_, started = getattr(self, "penalty_", None) if chosen_before else None, time.monotonic()
+        if not self._loss_is_open():
+            return loss_with(self.loss, self.loss_params), solver
+        if chosen_before:
+            loss = self.loss_
+        else:
+            chosen = FIXED if comparisons is None else choose_loss(comparisons, n_components, self.n_jobs)
+            loss = chosen.loss.with_lapse(0.0) if self.reliability else chosen.loss
+            if isinstance(solver, Auto) and solver.penalty is None:
+                self.penalty_ = chosen.penalty
+        if spent is not None:
+            spent.seconds += time.monotonic() - started
+        if isinstance(solver, Auto) and self.penalty_ is not None:
+            solver = replace(solver, penalty=self.penalty_)
+        return loss, solver
+
     def _solve(
         self,
         source: Source,
+        loss: Loss,
         n_components: int,
         n_starts: int,
         solver: Solver | Sequence[Solver],
@@ -420,7 +472,6 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         spent: TimeSpent | None = None,
     ) -> Found:
         """Solve from every start, with one solver or one for each, and keep the best result."""
-        loss = loss_with(self.loss, self.loss_params)
         with source(loss, n_components, self.n_jobs, n_starts) as (objective, found):
             shape = (len(found.seen), n_components)
             generators = as_generator(self.random_state).spawn(n_starts)
@@ -471,7 +522,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
                 break
             weighted = partial(in_memory, comparisons.replaced(weights=np.maximum(weights, 1e-12)))
             starts = [lambda rng, shape: np.nan_to_num(self.embedding_)]
-            self._solve(weighted, self.n_components_, 1, solver, starts, spent=spent)
+            self._solve(weighted, self.loss_, self.n_components_, 1, solver, starts, spent=spent)
             set_result(self, self.result_.after(earlier), n_columns)
         self.reliability_, self.comparisons_ = rates, comparisons
 

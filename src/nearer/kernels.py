@@ -1,7 +1,7 @@
 """Compiled loops over comparisons.
 
 The only module that imports Numba, and one file: Numba renews its disk cache when the file of a kernel changes, not
-when a kernel it calls in another file does. A loss reaches a kernel as an integer code plus one float parameter and is
+when a kernel it calls in another file does. A loss reaches a kernel as an integer code plus two numbers and is
 chosen by an if/elif, which keeps the cache valid across processes. For a user's own loss, `with_formula` compiles the
 same kernels around another scalar function. Kernels hold no state and draw no random numbers of their own: a stochastic
 pass may be cut in two without changing its draws.
@@ -13,7 +13,7 @@ index : ndarray of int32, shape (N, 3) or (N, 4), C-contiguous
 scale : ndarray of float64, shape (N,) or (0,)
     Weights with mean one; empty where every comparison counts the same.
 kind : int
-param : float
+param, lapse : float
     The loss, see `loss_terms`.
 X : ndarray of float64, shape (n, d), C-contiguous
 start, stop : int
@@ -286,9 +286,27 @@ def _softplus(margin, near, far):
     return value + 0.0 * (near + far), 0.5 * s / root_near, -0.5 * s / root_far
 
 
+@_inlined
+def _with_lapses(lapse, value):
+    """Minus the log of ``(1 - lapse) exp(-value) + lapse / 2``, and its derivative in the value."""
+    known = (1.0 - lapse) * _exp(-value)
+    either = known + 0.5 * lapse
+    return 0.0 * value - _log(either), known / either
+
+
 @_jit
-def loss_terms(kind, param, near, far):
-    """Value, d / d near, d / d far; param is delta (ckl), alpha (tste), width (smoothed hinge), margin (softplus)."""
+def loss_terms(kind, param, lapse, near, far):
+    """Value, d / d near, d / d far, with lapses if their rate is not 0."""
+    value, d_near, d_far = _terms(kind, param, near, far)
+    if lapse > 0.0:
+        value, factor = _with_lapses(lapse, value)
+        return value, factor * d_near, factor * d_far
+    return value, d_near, d_far
+
+
+@_jit
+def _terms(kind, param, near, far):
+    """Without lapses; param is delta (ckl), alpha (tste), width (smoothed hinge), margin (softplus)."""
     if kind == HINGE:
         return _hinge(near, far)
     if kind == CKL:
@@ -321,15 +339,18 @@ def _half_power(x, twice):
 
 
 @_jit
-def loss_slopes(kind, param, near, far):
+def loss_slopes(kind, param, lapse, near, far):
     """The two derivatives of `loss_terms`, for single steps, where the library's exp and log have less latency."""
+    if lapse > 0.0:
+        _, d_near, d_far = loss_terms(kind, param, lapse, near, far)
+        return d_near, d_far
     if kind == STE:
         s = 1.0 / (1.0 + math.exp(min(far - near, 700.0)))
         return s, -s
     if kind == TSTE:
         s = 0.5 * (param + 1.0) / (1.0 + _half_power((param + far) / (param + near), param + 1.0))
         return s / (param + near), -s / (param + far)
-    _, d_near, d_far = loss_terms(kind, param, near, far)
+    _, d_near, d_far = _terms(kind, param, near, far)
     return d_near, d_far
 
 
@@ -343,7 +364,7 @@ def _put(q, terms, value, a, b, slopes):
 
 
 @_jit
-def tile_terms(kind, param, a, b, value, n, slopes):
+def tile_terms(kind, param, lapse, a, b, value, n, slopes):
     """`loss_terms` of the first n entries: a and b hold near and far, then the slopes unless `slopes` is None."""
     # One loop for each loss, and in place: with more arrays the loops would not be vectorised.
     if kind == HINGE:
@@ -367,6 +388,12 @@ def tile_terms(kind, param, a, b, value, n, slopes):
     else:
         for q in range(n):
             _put(q, _smooth_hinge(param, a[q], b[q]), value, a, b, slopes)
+    if lapse > 0.0:
+        for q in range(n):
+            value[q], factor = _with_lapses(lapse, value[q])
+            if slopes is not None:
+                a[q] *= factor
+                b[q] *= factor
 
 
 @_jit
@@ -477,14 +504,14 @@ def _tile_gradient(index, X, start, n, d_near, d_far, G):
 
 
 @_jit
-def value_block(index, scale, kind, param, X, start, stop):
+def value_block(index, scale, kind, param, lapse, X, start, stop):
     """Sum of the scaled losses of the comparisons start..stop - 1."""
     nothing = np.empty(0)
-    return gradient_block(index, scale, kind, param, X, start, stop, None, nothing, nothing)
+    return gradient_block(index, scale, kind, param, lapse, X, start, stop, None, nothing, nothing)
 
 
 @_jit
-def gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far):
+def gradient_block(index, scale, kind, param, lapse, X, start, stop, G, d_near, d_far):
     """As `value_block`; adds the gradient to G (n, d), unless None, and stores slopes in d_near, d_far unless empty."""
     total = 0.0
     weighted = scale.shape[0] > 0
@@ -493,7 +520,7 @@ def gradient_block(index, scale, kind, param, X, start, stop, G, d_near, d_far):
     for t in range(start, stop, _TILE):
         n = min(_TILE, stop - t)
         squared_distances(index, X, t, a[:n], b[:n])
-        tile_terms(kind, param, a, b, value, n, True)
+        tile_terms(kind, param, lapse, a, b, value, n, True)
         if weighted:
             for q in range(n):
                 value[q] *= scale[t + q]
@@ -525,18 +552,18 @@ def _add(to, factor, vector):
 
 
 @_jit
-def _mean_gradient(index, scale, kind, param, X, G):
+def _mean_gradient(index, scale, kind, param, lapse, X, G):
     """Mean scaled loss of all comparisons; its gradient is written to G (n, d)."""
     n = index.shape[0]
     nothing = np.empty(0)
     G[:] = 0.0
-    value = gradient_block(index, scale, kind, param, X, 0, n, G, nothing, nothing) / n
+    value = gradient_block(index, scale, kind, param, lapse, X, 0, n, G, nothing, nothing) / n
     G /= n
     return value
 
 
 @_jit
-def descend(index, scale, kind, param, X, least, patience, memory, most):
+def descend(index, scale, kind, param, lapse, X, least, patience, memory, most):
     """L-BFGS of `nearer.solvers.lbfgs` in one call, X in place, until `patience` iterations gain at most `least`."""
     size = X.size
     here = X.reshape(size)
@@ -548,7 +575,7 @@ def descend(index, scale, kind, param, X, least, patience, memory, most):
     values = np.empty(most + 1)
     count, newest = 0, -1
 
-    value = _mean_gradient(index, scale, kind, param, X, tried_gradient)
+    value = _mean_gradient(index, scale, kind, param, lapse, X, tried_gradient)
     gradient = tried_gradient.reshape(size).copy()
     evaluations = 1
     values[0] = value
@@ -577,7 +604,7 @@ def descend(index, scale, kind, param, X, least, patience, memory, most):
             flat = tried.reshape(size)
             flat[:] = here
             _add(flat, trial, direction)
-            tried_value = _mean_gradient(index, scale, kind, param, tried, tried_gradient)
+            tried_value = _mean_gradient(index, scale, kind, param, lapse, tried, tried_gradient)
             evaluations += 1
             if not tried_value <= value + SUFFICIENT * trial * slope:
                 high = trial
@@ -638,7 +665,7 @@ def weighted_distances(index, X, W, person, start, near, far):
 
 
 @_jit
-def weighted_gradient_block(index, scale, kind, param, X, W, person, start, stop, G, H):
+def weighted_gradient_block(index, scale, kind, param, lapse, X, W, person, start, stop, G, H):
     """As `gradient_block` at weighted distances: adds the gradients in X to G (n, d), in W to H (n_people, d)."""
     total = 0.0
     weighted = scale.shape[0] > 0
@@ -646,7 +673,7 @@ def weighted_gradient_block(index, scale, kind, param, X, W, person, start, stop
     for t in range(start, stop, _TILE):
         n = min(_TILE, stop - t)
         weighted_distances(index, X, W, person, t, a[:n], b[:n])
-        tile_terms(kind, param, a, b, value, n, True)
+        tile_terms(kind, param, lapse, a, b, value, n, True)
         for q in range(n):
             s = scale[t + q] if weighted else 1.0
             total += s * value[q]
@@ -689,7 +716,7 @@ def _prefetch_rows(rows, length, objects, q):
 
 
 @_jit
-def svrg_pass(index, scale, kind, param, rows, d_near, d_far, step, seed, first, n_steps):
+def svrg_pass(index, scale, kind, param, lapse, rows, d_near, d_far, step, seed, first, n_steps):
     """Inner SVRG steps at O(d) a step, whatever the number of objects; returns r, how many were variance-reduced.
 
     A step is ``X -= step * (grad f_p(X) - grad f_p(S) + g)``, or ``X -= step * grad f_p(X)`` where the slopes d_near,
@@ -727,7 +754,7 @@ def svrg_pass(index, scale, kind, param, rows, d_near, d_far, step, seed, first,
                 far_diff[c] = v
                 near += u * u
                 far += v * v
-            a, b = loss_slopes(kind, param, near, far)
+            a, b = loss_slopes(kind, param, lapse, near, far)
             a *= 2.0 * step * slopes[q, 2]
             b *= 2.0 * step * slopes[q, 2]
             a0 = 2.0 * step * slopes[q, 0]
@@ -757,7 +784,7 @@ def svrg_pass(index, scale, kind, param, rows, d_near, d_far, step, seed, first,
 
 
 @_jit
-def sgd_pass(index, scale, kind, param, X, step, decay, seed, first, n_steps):
+def sgd_pass(index, scale, kind, param, lapse, X, step, decay, seed, first, n_steps):
     """Plain stochastic steps on X, in place; step t of the run has size ``step / (1 + decay * t)``."""
     n = index.shape[0]
     weighted = scale.shape[0] > 0
@@ -765,7 +792,7 @@ def sgd_pass(index, scale, kind, param, X, step, decay, seed, first, n_steps):
         p = draw(seed, t, n)
         i, j, l, k = _objects(index, p)  # noqa: E741
         near, far = _squared_distances(X, i, j, l, k)
-        a, b = loss_slopes(kind, param, near, far)
+        a, b = loss_slopes(kind, param, lapse, near, far)
         if a == 0.0 and b == 0.0:
             continue
         eta = 2.0 * step / (1.0 + decay * t)
@@ -783,7 +810,7 @@ def sgd_pass(index, scale, kind, param, X, step, decay, seed, first, n_steps):
 
 
 @_jit
-def adagrad_pass(index, scale, kind, param, rows, step, seed, first, n_steps):
+def adagrad_pass(index, scale, kind, param, lapse, rows, step, seed, first, n_steps):
     """AdaGrad steps in place; returns the sum of losses. The last column of rows (n, d + 1) sums squared gradients."""
     n = index.shape[0]
     total = 0.0
@@ -809,7 +836,7 @@ def adagrad_pass(index, scale, kind, param, rows, step, seed, first, n_steps):
                 v = rows[l, c] - rows[k, c]
                 near += u * u
                 far += v * v
-            value, a, b = loss_terms(kind, param, near, far)
+            value, a, b = loss_terms(kind, param, lapse, near, far)
             total += value * weights[q]
             a *= 2.0 * weights[q]
             b *= 2.0 * weights[q]
@@ -836,7 +863,7 @@ def adagrad_pass(index, scale, kind, param, rows, step, seed, first, n_steps):
 
 
 @_jit
-def best_places(index, scale, kind, param, X, offsets, rows, order, places, least):
+def best_places(index, scale, kind, param, lapse, X, offsets, rows, order, places, least):
     """Coordinate descent on a 1-D map (n, 1), in place: move each object in turn to the candidate of lowest loss.
 
     The comparisons of object o are ``rows[offsets[o]:offsets[o + 1]]``, the candidates `places` (n_places, 1); it moves
@@ -865,7 +892,7 @@ def best_places(index, scale, kind, param, X, offsets, rows, order, places, leas
             place = X[o, 0] if q < 0 else places[q, 0]
             _distances_from(place, near_fixed, near_moves, near_other, n, near)
             _distances_from(place, far_fixed, far_moves, far_other, n, far)
-            tile_terms(kind, param, near, far, value, n, None)
+            tile_terms(kind, param, lapse, near, far, value, n, None)
             total = 0.0
             for r in range(n):
                 total += weight[r] * value[r]
@@ -895,7 +922,7 @@ def _distances_from(place, fixed, moves, other, n, out):
 
 
 @_jit
-def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
+def gram_block(index, scale, kind, param, lapse, K, start, stop, G, slopes):
     """As `gradient_block` at a Gram matrix K (n, n), with G (n, n); slopes (N,) receive d / d near, not scaled."""
     total = 0.0
     weighted = scale.shape[0] > 0
@@ -903,7 +930,7 @@ def gram_block(index, scale, kind, param, K, start, stop, G, slopes):
         i, j, l, k = _objects(index, p)  # noqa: E741
         near = K[i, i] + K[j, j] - 2.0 * K[i, j]
         far = K[l, l] + K[k, k] - 2.0 * K[l, k]
-        value, a, b = loss_terms(kind, param, near, far)
+        value, a, b = loss_terms(kind, param, lapse, near, far)
         slopes[p] = a
         if weighted:
             value *= scale[p]
@@ -930,7 +957,10 @@ def check_inside(index, n_objects):
 
 @functools.cache
 def with_formula(formula):
-    """The kernels of this module for a formula ``(near, far, param) -> value, d_near, d_far``; `kind` is ignored."""
+    """The kernels of this module for a formula ``(near, far, param) -> value, d_near, d_far``.
+
+    `kind` and `lapse` are ignored.
+    """
     own = _njit(getattr(formula, "py_func", formula))
     try:
         answer = own(1.0, 2.0, 1.0)
@@ -941,15 +971,15 @@ def with_formula(formula):
     if not isinstance(answer, tuple) or len(answer) != 3:
         raise ValueError(f"formula: got {answer!r} at (1.0, 2.0, 1.0), expected three numbers: value, d_near, d_far")
 
-    def loss_terms(kind, param, near, far):
+    def _terms(kind, param, near, far):
         return own(near, far, param)
 
-    def tile_terms(kind, param, a, b, value, n, slopes):
+    def tile_terms(kind, param, lapse, a, b, value, n, slopes):
         for q in range(n):
             _put(q, own(a[q], b[q], param), value, a, b, slopes)
 
     names = dict(globals())
-    swapped = {function.__name__: function for function in (loss_terms, tile_terms)}
+    swapped = {function.__name__: function for function in (_terms, tile_terms)}
     for name, source in _sources.items():
         if "kind" in source.__code__.co_varnames:
             # The same source; the names in it are looked up here instead of in the module.

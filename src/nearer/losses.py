@@ -14,6 +14,7 @@ from scipy.special import entr
 
 from nearer import kernels
 from nearer.data import check_number
+from nearer.data.validate import is_number
 from nearer.registry import LOSSES, WITH_MODEL, find, names
 
 __all__ = [
@@ -26,8 +27,10 @@ __all__ = [
 class Loss:
     """A loss of the two squared distances of a comparison.
 
-    A dataclass whose only field, if any, is its parameter. If `heavy_tailed`, distant objects are plausible and a
-    large map is no sign of overfitting: the default solver then regularises only if that is clearly better.
+    A dataclass whose only field, if any, is its parameter; minus the log of a probability may also have a lapse rate
+    `lapse`: an answer is a guess with this probability, so that an answer of probability p has
+    ``(1 - lapse) p + lapse / 2``. If `heavy_tailed`, distant objects are plausible and a large map is no sign of
+    overfitting: the default solver then regularises only if that is clearly better.
     """
 
     name: ClassVar[str] = ""  # as accepted by `get_loss`; of a built-in loss as in `nearer.registry`
@@ -42,11 +45,25 @@ class Loss:
             if entry.path == f"{cls.__module__}:{cls.__name__}":
                 cls.name, cls.has_model = entry.name, entry.has_model
 
+    def __post_init__(self) -> None:
+        lapse = getattr(self, "lapse", 0.0)
+        if not is_number(lapse) or not 0.0 <= lapse < 1.0:
+            raise ValueError(f"{self.name}: lapse: got {lapse!r}, expected a number >= 0 and below 1")
+
     @property
     def param(self) -> float:
-        """The parameter as the kernels get it; 0 for a loss without one."""
-        values = [getattr(self, field.name) for field in fields(self)]
+        """The parameter; 0 for a loss without one."""
+        values = [getattr(self, field.name) for field in fields(self) if field.name != "lapse"]
         return float(values[0]) if values else 0.0
+
+    @property
+    def code(self) -> tuple[int, float, float]:
+        """The loss as the kernels get it."""
+        return self.kind, self.param, float(getattr(self, "lapse", 0.0))
+
+    def with_lapse(self, lapse: float) -> Loss:
+        """The same loss with another lapse rate."""
+        return replace(self, lapse=lapse)  # type: ignore[call-arg]
 
     @property
     def kernels(self) -> Any:
@@ -58,8 +75,8 @@ class Loss:
         return self
 
     def smoothed(self, width: float = 1.0) -> Loss:
-        """A differentiable loss at most ``width / 2`` below this one; the loss itself if it is differentiable."""
-        return self
+        """An easier loss: differentiable, at most ``width / 2`` below this one, without lapses; or the loss itself."""
+        return self.with_lapse(0.0) if getattr(self, "lapse", 0.0) else self
 
     def dual(self, slope: np.ndarray) -> np.ndarray:
         """Minus the convex conjugate in ``near - far`` at slopes in [0, 1], for losses convex in the Gram matrix."""
@@ -71,7 +88,7 @@ class Loss:
         d_near, d_far = (np.array(distances, order="C") for distances in both)
         value = np.empty(d_near.shape)
         flat = (array.reshape(-1) for array in (d_near, d_far, value))
-        self.kernels.tile_terms(self.kind, self.param, *flat, value.size, True)
+        self.kernels.tile_terms(*self.code, *flat, value.size, True)
         return value, d_near, d_far
 
     def probability(self, near: Any, far: Any) -> np.ndarray:
@@ -157,6 +174,8 @@ class CKLLoss(Loss):
     ----------
     delta : float, default 0.05
         Positive; keeps the ratio defined when both distances vanish.
+    lapse : float, default 0
+        Probability of a guess; in [0, 1).
 
     References
     ----------
@@ -164,10 +183,12 @@ class CKLLoss(Loss):
     """
 
     delta: float = 0.05
+    lapse: float = 0.0
     kind: ClassVar[int] = kernels.CKL
     tolerance: ClassVar[float] = 0.5
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_number(self.delta, "ckl: delta")
 
 
@@ -177,11 +198,17 @@ class STELoss(Loss):
 
     ``f = log(1 + exp(near - far))``
 
+    Parameters
+    ----------
+    lapse : float, default 0
+        Probability of a guess; in [0, 1).
+
     References
     ----------
     van der Maaten and Weinberger, "Stochastic triplet embedding", MLSP 2012.
     """
 
+    lapse: float = 0.0
     kind: ClassVar[int] = kernels.STE
     convex_in_gram: ClassVar[bool] = True
 
@@ -199,6 +226,8 @@ class TSTELoss(Loss):
     ----------
     alpha : float or None
         Degrees of freedom, positive; None means ``max(n_components - 1, 1)``.
+    lapse : float, default 0
+        Probability of a guess; in [0, 1).
 
     References
     ----------
@@ -206,10 +235,12 @@ class TSTELoss(Loss):
     """
 
     alpha: float | None = None
+    lapse: float = 0.0
     kind: ClassVar[int] = kernels.TSTE
     heavy_tailed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_number(self.alpha, "tste: alpha", allow_none=True)
 
     @property
@@ -265,7 +296,8 @@ def loss_names() -> tuple[str, ...]:
 def get_loss(loss: str | Loss, **params: float | None) -> Loss:
     """The loss of a given name or alias (see `nearer.registry.LOSSES`), or the loss itself.
 
-    `params` are those of the loss, such as ``delta=0.05`` (ckl), ``alpha=3`` (tste) or ``margin=1`` (softplus).
+    `params` are those of the loss, such as ``delta=0.05`` (ckl), ``alpha=3`` (tste), ``margin=1`` (softplus) or
+    ``lapse=0.1`` (ckl, ste and tste).
     """
     if isinstance(loss, Loss):
         if params:

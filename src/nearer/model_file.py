@@ -81,6 +81,7 @@ def read_model(path: Path) -> tuple[str, dict[str, Any], tuple, tuple, dict[str,
         raise ValueError("labels and objects differ in number")
     fitted: dict[str, Any] = {"n_comparisons_at_start_": int(about["n_comparisons_at_start"])}
     fitted["reliability_"] = _decode_reliability(arrays)
+    fitted["penalty_"] = None if about.get("penalty") is None else float(about["penalty"])
     if about["comparisons"] is not None:
         fitted["comparisons_"] = found = _decode_comparisons(about["comparisons"], labels, arrays)
         if found.n_objects != n_objects:
@@ -117,6 +118,8 @@ def _encode_estimator(
         **{name: kind(getattr(result, name)) for name, kind in _OF_RESULT.items()},
         "comparisons": None,
     }
+    if (penalty := getattr(estimator, "penalty_", None)) is not None:
+        about["penalty"] = penalty
     if getattr(estimator, "reliability_", None) is not None:
         _put(arrays, "reliability_", vars(estimator.reliability_))
     if with_comparisons and hasattr(estimator, "comparisons_"):
@@ -218,7 +221,8 @@ def _encode(values: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
 
     def part(value: Any) -> dict[str, Any]:
         if isinstance(value, Loss) and value.name in LOSSES:
-            return {"loss": [value.name, _encode(asdict(value), arrays)]}
+            values = {name: one for name, one in asdict(value).items() if name != "lapse" or one}  # as in version 0.2.0
+            return {"loss": [value.name, _encode(values, arrays)]}
         if _PARTS.get(type(value).__name__) is type(value):
             return {"part": [type(value).__name__, _encode(value.get_params(deep=False), arrays)]}
         raise ValueError(f"save: got {value!r}, which cannot be written to a file")

@@ -25,13 +25,22 @@ class Interrupted(KeyboardInterrupt):
 
 
 def template(estimator: OrdinalEmbedding) -> OrdinalEmbedding:
-    """Copy an estimator for a study, with the dimension it chose: one thread each, and no progress lines."""
+    """Copy an estimator for a study, with the dimension and loss it chose: one thread each, and no progress lines."""
     if not isinstance(estimator, OrdinalEmbedding):
         kind = type(estimator).__name__
         raise ValueError(f"estimator: got {kind}, expected an OrdinalEmbedding; the comparisons come second")
     copy = clone(estimator).set_params(n_jobs=1, verbose=0, callbacks=None, warm_start=False)
     if copy.n_components == "auto" and hasattr(estimator, "embedding_"):
         copy.set_params(n_components=estimator.n_components_)
+    return with_loss_of(estimator, copy) if hasattr(estimator, "embedding_") else copy
+
+
+def with_loss_of(fitted: OrdinalEmbedding, copy: OrdinalEmbedding) -> OrdinalEmbedding:
+    """Give a copy of a fitted estimator the loss and the penalty that it chose, if it did."""
+    if isinstance(copy.loss, str) and copy.loss == "auto" and hasattr(fitted, "loss_"):
+        copy.set_params(loss=fitted.loss_)
+        if fitted.penalty_ is not None:
+            copy.set_params(solver__penalty=fitted.penalty_)
     return copy
 
 
@@ -43,11 +52,11 @@ def fit_best(
     rng: np.random.Generator,
 ) -> OrdinalEmbedding:
     """Fit copies of the estimator from the starts given and `n_init` random ones; the lowest objective wins."""
-    fitted = []
+    fitted: list[OrdinalEmbedding] = []
     for start in [*starts, *[None] * n_init]:
         copy = clone(estimator).set_params(random_state=int(rng.integers(2**31)), n_init=1)
         copy.set_params(init="random" if start is None else start)
-        fitted.append(copy.fit(comparisons))
+        fitted.append((with_loss_of(fitted[0], copy) if fitted else copy).fit(comparisons))
     return min(fitted, key=lambda one: np.inf if np.isnan(one.objective_) else one.objective_)
 
 

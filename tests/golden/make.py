@@ -60,7 +60,9 @@ def fits() -> dict[str, np.ndarray]:
         for loss in loss_names():
             made[f"auto {loss} {d}"] = OrdinalEmbedding(d, loss=loss, random_state=0).fit(data)
     for solver in SOLVERS:
-        made[f"{solver} tste 2"] = OrdinalEmbedding(2, solver=solver, random_state=0, max_seconds=None).fit(data)
+        made[f"{solver} tste 2"] = OrdinalEmbedding(
+            2, loss="tste", solver=solver, random_state=0, max_seconds=None
+        ).fit(data)
     return {name: np.append(model.embedding_.ravel(), model.objective_) for name, model in made.items()}
 
 
@@ -264,16 +266,16 @@ COMMANDS = {
     "check": "check answers.csv -d 2",
     "check of odd ones": "check odd.csv -d 2",
     "check of named answers": "check asked.csv -d 2",
-    "fit": "fit answers.csv -o out --cv 3 --dims 1-2 --learning-curve --bootstrap 3",
+    "fit": "fit answers.csv -o out --loss tste --cv 3 --dims 1-2 --learning-curve --bootstrap 3",
     "fit of odd ones": "fit odd.csv -o odd --cv 3 --cv-by participant --loss ste",
-    "fit of named answers": "fit asked.csv -o asked --cv 3 -d 1 --n-init 2",
+    "fit of named answers": "fit asked.csv -o asked --loss tste --cv 3 -d 1 --n-init 2",
     "fit with reliability": "fit answers.csv -o reliable --cv 0 --loss ste --reliability",
-    "fit in as many dimensions as needed": "fit answers.csv -o auto -d auto --cv 0",
-    "dims": "dims answers.csv --dims 1-3 --cv 3",
-    "dims of odd ones": "dims odd.csv --dims 1-2 --cv 3",
-    "people": "people answers.csv",
-    "people by rules": "people answers.csv --rules rules.toml -o kept.csv",
-    "people of odd ones": "people odd.csv",
+    "fit in as many dimensions as needed": "fit answers.csv -o auto --loss tste -d auto --cv 0",
+    "dims": "dims answers.csv --loss tste --dims 1-3 --cv 3",
+    "dims of odd ones": "dims odd.csv --loss tste --dims 1-2 --cv 3",
+    "people": "people answers.csv --loss tste",
+    "people by rules": "people answers.csv --loss tste --rules rules.toml -o kept.csv",
+    "people of odd ones": "people odd.csv --loss tste",
     "score": "score out asked.csv",
     "score of odd ones": "score out odd.csv",
     "place": "place out new.csv",

@@ -42,7 +42,7 @@ def test_kernels_match_the_oracle_and_its_differences(loss, width):
         return _oracle(loss, formula.param, Q[rows], scale[rows], X, W, person[rows])[0]
 
     G, H = np.ones_like(X), np.ones_like(W)
-    total = kernels.weighted_gradient_block(index, scale, formula.kind, formula.param, X, W, person, start, stop, G, H)
+    total = kernels.weighted_gradient_block(index, scale, *formula.code, X, W, person, start, stop, G, H)
     assert total == pytest.approx(value(X, W), rel=1e-12)
     np.testing.assert_allclose(G - 1, oracles.numeric_gradient(lambda Z: value(Z, W), X), rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(H - 1, oracles.numeric_gradient(lambda V: value(X, V), W), rtol=1e-6, atol=1e-8)

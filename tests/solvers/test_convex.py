@@ -7,6 +7,7 @@ import pytest
 
 import oracles
 from nearer.data import Comparisons
+from nearer.losses import STELoss
 from nearer.objective import LocalObjective
 from nearer.solvers import Convex
 from nearer.solvers.convex import certificate, points_from_gram, project_psd, smallest_eigenvalue
@@ -104,6 +105,7 @@ def test_the_work_counts_every_pass():
     ("loss", "n_objects", "message"),
     [
         ("tste", 3, "convex: loss 'tste' is not a convex function of the Gram matrix; use hinge"),
+        (STELoss(lapse=0.1), 3, "convex: loss 'ste' with lapse = 0.1 is not convex; use lapse = 0"),
         ("soe", 3, "convex: loss 'soe' is not a convex function of the Gram matrix; use hinge"),
         ("ste", 10_001, "convex: got 10,001 objects, expected at most 10,000"),
     ],

@@ -166,9 +166,11 @@ def _fit(
         model.set_params(callbacks=callbacks)
         model.fit(answers, client=client, checkpoint=checkpoint, resume=given["resume"])
     model.set_params(callbacks=None)
-    from nearer.reports.content import outcome
+    from nearer.reports.content import loss_text, outcome
 
     say.note(outcome(model))
+    if model.loss == "auto":
+        say.note(f"loss that the answers support: {loss_text(model)}")
     if model.n_components == "auto":
         say.note(f"dimensions that the answers support: {model.n_components_}")
     return interrupt.pressed

@@ -26,10 +26,11 @@ def dimensions(value: str) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def entry(option: str, entries: registry.Entries, what: str, **more: Any) -> Callable:
-    """An option whose choices are entries of the registry, with their help."""
+def entry(option: str, entries: registry.Entries, what: str, also: str = "", **more: Any) -> Callable:
+    """An option whose choices are entries of the registry, with their help, and possibly one more, `also`."""
     meaning = "; ".join(f"{one.name}: {one.question or one.help}" for one in entries.values())
-    return click.option(option, type=click.Choice(registry.names(entries)), help=f"{what} {meaning}", **more)
+    choices = (*([also] if also else []), *registry.names(entries))
+    return click.option(option, type=click.Choice(choices), help=f"{what} {meaning}", **more)
 
 
 FILE, FOLDER = click.Path(exists=True, dir_okay=False), click.Path(exists=True, file_okay=False)
@@ -92,9 +93,16 @@ def refuse_given(names: Iterable[str], why: str) -> None:
 
 
 FITTING = OptionGroup(
-    entry("--loss", registry.LOSSES, "What is minimised.", default="tste"),
+    entry(
+        "--loss",
+        registry.LOSSES,
+        "What is minimised. auto: ste or tste, with a lapse rate, by held-out answers;",
+        also="auto",
+        default="auto",
+    ),
     click.option("--alpha", type=float, help="Degrees of freedom of tste.  [default: n_components - 1, at least 1]"),
     click.option("--delta", type=float, help="Regularisation of ckl.  [default: 0.05]"),
+    click.option("--lapse", type=click.FloatRange(0, 1, max_open=True), help="Lapse rate of ckl, ste or tste."),
     entry("--solver", registry.SOLVERS, "How it is minimised.", default="auto"),
     click.option("--n-init", type=click.IntRange(1), default=1, help="Random starts; the best is kept."),
     RANDOM_STATE,
@@ -112,9 +120,12 @@ def make_estimator(given: Mapping[str, Any], n_components: Any = 2) -> nearer.Or
     from nearer.solvers import get_solver
 
     fitting = {name: value for name, value in FITTING.of(given).items() if value is not None}
-    loss_params: dict[str, float] = {name: fitting.pop(name) for name in ("alpha", "delta") if name in fitting}
+    loss_params: dict[str, float] = {name: fitting.pop(name) for name in ("alpha", "delta", "lapse") if name in fitting}
     limits = {name: fitting.pop(name) for name in ("max_epochs", "tol") if name in fitting}
-    get_loss(fitting["loss"], **loss_params)
+    if fitting["loss"] != "auto":
+        get_loss(fitting["loss"], **loss_params)
+    elif loss_params:
+        raise click.UsageError(f"--{next(iter(loss_params))}: a parameter of a loss, which has to be named with --loss")
     if limits:
         fitting["solver"] = replace(get_solver(fitting["solver"]), **limits)
     return nearer.OrdinalEmbedding(n_components, loss_params=loss_params or None, **fitting)

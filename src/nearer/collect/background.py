@@ -137,7 +137,8 @@ def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
 
 
 def _estimator(study: Study) -> OrdinalEmbedding:
-    return OrdinalEmbedding(study.questions.map_dimensions, random_state=0, max_seconds=_SECONDS, n_jobs=1)
+    dimensions = study.questions.map_dimensions
+    return OrdinalEmbedding(dimensions, loss="tste", random_state=0, max_seconds=_SECONDS, n_jobs=1)
 
 
 def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:

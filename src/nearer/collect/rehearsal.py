@@ -134,7 +134,7 @@ def rehearse(
             progressed = participant_table(connection)
     note("analysing the answers")
     data = read_comparisons(folder / "answers.csv", labels=[item.name for item in study.items]).comparisons
-    model = OrdinalEmbedding(study.questions.map_dimensions, random_state=random_state)
+    model = OrdinalEmbedding(study.questions.map_dimensions, loss="tste", random_state=random_state)
     judged = participants(data, model, random_state=random_state)
     kept, exclusions = exclude(data, asked, judged)
     found = evaluate(model.fit(kept), kept)

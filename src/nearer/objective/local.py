@@ -52,7 +52,7 @@ class BlockObjective(Objective):
         super().__init__(loss, n_components, n_objects, n_comparisons)
         self.n_jobs = resolve_jobs(n_jobs)
         self._kernels = self.loss.kernels
-        self._code = self.loss.kind, self.loss.param
+        self._code = self.loss.code
 
     @abstractmethod
     def _blocks(self) -> Iterable[Block]:

@@ -85,7 +85,7 @@ class _Problem:
         def part(bounds: tuple[int, int]) -> tuple[float, np.ndarray, np.ndarray]:
             G, H = np.zeros_like(X), np.zeros_like(W)
             value = self.loss.kernels.weighted_gradient_block(
-                self.index, self.scale, self.loss.kind, self.loss.param, X, W, self.person, *bounds, G, H
+                self.index, self.scale, *self.loss.code, X, W, self.person, *bounds, G, H
             )
             return value, G, H
 

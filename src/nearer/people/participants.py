@@ -258,7 +258,7 @@ def _leans_to_others(
     data: Comparisons, estimator: OrdinalEmbedding | None, n_folds: int, rng: np.random.Generator, n_jobs: int | None
 ) -> np.ndarray:
     """How strongly maps of other people's answers support each row, (N, 3); NaN for objects without a position."""
-    base = template(OrdinalEmbedding(2, random_state=0) if estimator is None else estimator)
+    base = template(OrdinalEmbedding(2, loss="tste", random_state=0) if estimator is None else estimator)
     fold = fold_of_rows(len(data), n_folds, rng, data.people)
     seeds = [int(rng.integers(2**31)) for _ in range(n_folds)]
     leans = np.full((len(data), 3), np.nan)

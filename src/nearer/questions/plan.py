@@ -111,7 +111,7 @@ def plan_study(
     sizes = sorted({min(round(times * n_d_log_n(n, d)), most) for times in _TIMES})
     crowds = [Crowd.calibrated(one.normal(size=(n, d)) / math.sqrt(d), wrong, one) for one in rng.spawn(n_runs)]
     seeds = rng.integers(2**31, size=n_runs).tolist()
-    base = OrdinalEmbedding(d, n_jobs=1)
+    base = OrdinalEmbedding(d, loss="tste", n_jobs=1)
 
     def accuracy(tried: list[int], crowd: Crowd, seed: int) -> np.ndarray:
         batch = max(tried[0] // 2, 1)

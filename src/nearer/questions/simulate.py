@@ -168,7 +168,7 @@ def simulate_study(
     n = people.n_objects
     batch = max(n, 20) if batch is None else check_integer(batch, "batch", 1)
     check_integer(in_flight, "in_flight", 0)
-    base = OrdinalEmbedding(2, n_jobs=1) if estimator is None else estimator
+    base = OrdinalEmbedding(2, loss="tste", n_jobs=1) if estimator is None else estimator
     rng = as_generator(random_state)
     test = people.truth(_N_TEST, rng)
     rows_each = 1 if kind == "triplets" else 2

@@ -222,7 +222,7 @@ def _known(
     known: Any, objects: int | Sequence[str] | None, n_components: int | None
 ) -> tuple[OrdinalEmbedding, Comparisons | None, int, np.ndarray | None]:
     """The model to fit, the answers, the number of objects and their labels."""
-    model = OrdinalEmbedding(2)
+    model = OrdinalEmbedding(2, loss="tste")
     data: Comparisons | None = None
     if isinstance(known, OrdinalEmbedding):
         if not hasattr(known, "comparisons_"):

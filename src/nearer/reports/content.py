@@ -159,11 +159,18 @@ def outcome(model: OrdinalEmbedding) -> str:
     return "converged" if model.result_.converged else model.result_.message
 
 
+def loss_text(model: OrdinalEmbedding) -> str:
+    """Name and parameters of the loss of a map."""
+    return " ".join([model.loss_.name, *(f"{name}={value:.3g}" for name, value in vars(model.loss_).items())])
+
+
 def _facts(model: OrdinalEmbedding, found: Evaluation) -> dict[str, Any]:
     """Loss, solver and outcome of a fit, for the end of the report."""
     facts: dict[str, Any] = {}
     if hasattr(model, "loss_"):
-        facts["Loss"] = " ".join([model.loss_.name, *(f"{name}={v:g}" for name, v in vars(model.loss_).items())])
+        facts["Loss"] = loss_text(model)
+    if getattr(model, "penalty_", None) is not None:
+        facts["Penalty"] = f"{model.penalty_:.2g}, chosen with the loss on held-out answers"
     facts["Solver"] = getattr(model.solver, "name", model.solver)
     facts |= {"Starts": model.n_init, "Seed": model.random_state}
     if hasattr(model, "result_"):

@@ -18,7 +18,6 @@ from nearer.data.splits import first_rows, fold_of_rows, groups_of, question_of_
 from nearer.data.validate import take
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons
-from nearer.losses import loss_with
 from nearer.metrics import answer_accuracy, chance_level, log_loss
 from nearer.metrics.by_answer import answer_weights, sampling_error, satisfied_answers
 from nearer.notebook import html_table
@@ -146,7 +145,7 @@ def cross_validate_dimensions(
     tried = np.unique([check_integer(d, "dims", 1) for d in dims])
     if not len(tried):
         raise ValueError("dims: got none, expected at least one dimension")
-    has_model = loss_with(base.loss, base.loss_params).has_model
+    has_model = base.has_model
     rng = as_generator(random_state)
     by, units, fold = _evaluable_folds(data, n_folds, groups, rng)
     tested = [at_random(data, np.flatnonzero(fold == number)) for number in range(n_folds)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from nearer.data import check_bool, check_number
 from nearer.objective import Objective, offers
-from nearer.solvers.guide import guided_start, sample_for_guide
+from nearer.solvers.guide import best_scale, guided_start, sample_for_guide
 from nearer.solvers.lbfgs import Descent
 from nearer.solvers.penalty import PENALTY, Ridge, choose_penalty
 from nearer.solvers.sgd import adaptive_start
@@ -114,6 +114,9 @@ class Auto(Solver):
         self._take_batch(objective, stage, rng)
         if warm_up is not None:
             before = adaptive_start(self._batch, before.X, int(rng.integers(2**63)), warm_up)
+        if stage.rescaled:
+            X, _, tries = best_scale(self._eased_batch, before.X)
+            before = replace(before, X=X, n_gradients=before.n_gradients + tries * self._batch.n_comparisons)
         inner = self._descent(objective, stage.tol).init(self._eased_batch, before.X)
         inner = replace(inner, n_gradients=before.n_gradients + inner.n_gradients)
         memory = {"stages": [tuple(stage) for stage in stages], "rng": at_start, "note": before.note}
@@ -203,13 +206,15 @@ class Auto(Solver):
         tol = self.tol
         if guide is None and smoothable:
             tol *= objective.loss.tolerance
-        return [*stages, Stage(n, False, penalty, tol)]
+        # A step from a map that is far too large for the penalty may end at zero.
+        return [*stages, Stage(n, False, penalty, tol, rescaled=penalty > 0)]
 
 
 class Stage(NamedTuple):
-    """Number of comparisons, whether kinks are smoothed, penalty, tolerance."""
+    """Number of comparisons, whether kinks are smoothed, penalty, tolerance, whether the best scale is found first."""
 
     size: int
     eased: bool = False
     penalty: float = 0.0
     tol: float = 0.0
+    rescaled: bool = False

@@ -52,6 +52,10 @@ class Convex(Solver):
                 f"{self.name}: loss {loss.name!r} is not a convex function of the Gram matrix; "
                 "use hinge or ste (or ckl, without a guarantee), or another solver"
             )
+        if lapse := getattr(loss, "lapse", 0.0):
+            raise ValueError(
+                f"{self.name}: loss {loss.name!r} with lapse = {lapse:g} is not convex; use lapse = 0 or another solver"
+            )
         if objective.n_objects > _MAX_OBJECTS:
             raise ValueError(
                 f"{self.name}: got {objective.n_objects:,} objects, expected at most {_MAX_OBJECTS:,}: the "

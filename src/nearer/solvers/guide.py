@@ -109,7 +109,7 @@ def _maps(guide: _Guide, part: Objective, smooth: Objective, X: np.ndarray) -> l
         begun.append(guide.descent(narrow, main_axes(Y, d), tol, GUIDE.short_patience))
     found: list[_Found] = []
     for _, Y in begun if d == 2 else _best(begun, 1):
-        Y, _, tries = _best_scale(smooth, Y)
+        Y, _, tries = best_scale(smooth, Y)
         guide.work += tries * part.n_comparisons
         found.append(guide.descent(smooth, Y, GUIDE.tol, GUIDE.short_patience))
     if d == 2:
@@ -170,7 +170,7 @@ def _best_line(guide: _Guide, part: Objective, Y: np.ndarray) -> _Found:
     count = min(GUIDE.order_sample + GUIDE.order_sample_per_object * part.n_objects, part.n_comparisons)
     few = part if count == part.n_comparisons else part.subset(count, rng)
     lines = _lines(Y)
-    X, _, tries = _best_scale(few, lines[0])
+    X, _, tries = best_scale(few, lines[0])
     size = np.linalg.norm(X)
     lines = [X * (size / (np.linalg.norm(X) or 1.0)) for X in lines]
     guide.work += (tries + len(lines)) * few.n_comparisons
@@ -239,7 +239,7 @@ def main_axes(X: np.ndarray, d: int) -> np.ndarray:
     return np.ascontiguousarray(centred @ axes[:, :d])
 
 
-def _best_scale(objective: Objective, X: np.ndarray) -> tuple[np.ndarray, float, int]:
+def best_scale(objective: Objective, X: np.ndarray) -> tuple[np.ndarray, float, int]:
     """X halved or doubled while that lowers the objective, because losses differ in scale; its value; evaluations."""
     value, tries, least = objective.value(X), 1, GUIDE.tol * objective.value_at_zero()
     for factor in (0.5, 2.0):

@@ -39,6 +39,12 @@ class Ridge:
         self.n_comparisons = objective.n_comparisons
         self.strength = penalty / objective.n_objects
 
+    def value(self, X: np.ndarray) -> float:
+        return self.objective.value(X) + self.strength * float(np.vdot(X, X))
+
+    def value_at_zero(self) -> float:
+        return self.objective.value_at_zero()
+
     def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = self.objective.value_and_gradient(X)
         return value + self.strength * float(np.vdot(X, X)), gradient + 2.0 * self.strength * X
