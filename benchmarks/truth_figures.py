@@ -256,9 +256,9 @@ class Truth:
 
     def _interval(self, mean: float, error: float) -> tuple[float, float]:
         """The interval by its definition in docs/conclusions.md, from a standard error."""
-        n_people = len({answer.person for answer in self.answers})
-        half = 1.2 * error * (student.ppf(0.975, n_people - 1) if n_people > 2 else 1.959964)
-        return max(mean - half, 0.0), min(mean + half + 0.15 * max(self.figure["training"] - mean, 0.0), 100.0)
+        n_people, gain = len({answer.person for answer in self.answers}), 0.18 * max(self.figure["training"] - mean, 0.0)
+        half = math.hypot(error * (student.ppf(0.975, n_people - 1) if n_people > 2 else 1.959964), 1.959964 * gain)
+        return max(mean + gain - half, 0.0), min(mean + gain + half, 100.0)
 
     def _error(self, right: np.ndarray) -> float:
         """Standard error in percent, for other questions and other people: answers of either go together."""
