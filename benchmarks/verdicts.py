@@ -12,11 +12,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from scipy.stats import chi2, t
@@ -294,7 +296,7 @@ def _accuracy_case(case: tuple[str, int, int]) -> dict[str, Any]:
     people, others = (rng.beta(0.4, 2.0, size=count) if n_people else None for count in (n_people, 3000))
     shared = np.argsort(rng.random((40 * (seed % 2), n)), axis=1)[:, :3].astype(np.int32)
     data = _answered_by(kind, P, int(times * n * d * math.log2(n)), rng, people, shared)
-    fresh, alike = (_answered_by(kind, P, 60_000, rng, others, asked) for asked in (shared[:0], shared))
+    fresh, alike = (_answered_by(kind, P, 30_000, rng, others, asked) for asked in (shared[:0], shared))
     found: dict[str, Any] = {"kind": kind, "people": n_people}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -307,7 +309,10 @@ def _accuracy_case(case: tuple[str, int, int]) -> dict[str, Any]:
             "before": abs(told.held_out - truth) <= half, "width before": 2 * half,
         }  # fmt: skip
         by = "participant" if n_people else "comparison"
-        drawn = bootstrap(model, data, n_resamples=40, by=by, random_state=seed, n_jobs=1)
+        # Without the bias of positions, which takes most of the time: accuracies do not depend on it.
+        unbiased = lambda X, comparisons, *_: (X, np.ones(len(comparisons)))  # noqa: E731
+        with mock.patch.object(sys.modules["nearer.selection.bootstrap"], "likely_map", unbiased):
+            drawn = bootstrap(model, data, n_resamples=40, by=by, random_state=seed, n_jobs=1)
     # People are drawn, not questions: of others, the same share answers the questions that are shared.
     truth, told = model.score(alike if n_people else fresh), drawn.accuracy(0.9)
     return found | {"bootstrap": told.low <= truth <= told.high, "bootstrap width": told.high - told.low}
@@ -319,7 +324,7 @@ def accuracy(quick: bool = False) -> Rows:
     cases = [
         (kind, n_people, seed)
         for kind in kinds
-        for seed in range(1 if quick else 25 if _aside(kind) == "aside" else 9)
+        for seed in range(1 if quick else 25 if _aside(kind) == "aside" else 6)
         for n_people in (0, (8, 20, 50)[seed % 3])
     ]
     results = _each(_accuracy_case, cases)

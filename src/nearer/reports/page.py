@@ -213,7 +213,7 @@ def _learning(_report: Report, _curve: Mapping[str, Any]) -> str:
 
 
 def _convergence(report: Report, history: Mapping[str, Any]) -> str:
-    label = f"Objective from {history['objective'][0]:.4g} to {history['objective'][-1]:.4g}"
+    label = f"Objective by epoch, {history['objective'][-1]:.4g} at the end"
     body = f"<p>{sentences.CONVERGENCE}</p>{_chart('chart-objective', label)}"
     if "step_size" in history:
         steps = _chart("chart-steps", "Step size by epoch")
