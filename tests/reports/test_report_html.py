@@ -15,7 +15,7 @@ from nearer.data import Comparisons
 from nearer.metrics import worst_comparisons
 from nearer.reports import Report
 from nearer.reports.page import script_data
-from nearer.reports.sentences import violations_sentence
+from nearer.reports.sentences import NO_PROBLEM, NO_PROBLEM_BUT_PEOPLE, violations_sentence
 from nearer.selection import Evaluation
 
 HOSTILE = ["</script>", 'a "quote"', "line\nbreak", "🦄", "שלום", "{{data}}", "<!--", "&amp;", "a\u2028b", "\ud800"]
@@ -116,6 +116,26 @@ def test_coordinates_are_written_with_the_digits_that_matter(scale, cell):
     assert f"<td>{cell}</td>" in html
     assert "<td>–</td>" in html
     assert "<td>" not in Report("t", np.zeros((501, 2))).html()
+
+
+def test_no_problem_is_not_said_where_people_stand_out(X):
+    answers = check(Comparisons([[i, (i + 1) % 10, (i + 5) % 10] for i in range(10)] * 2, 10)).to_dict()
+    assert not answers["problems"]
+    people = {"participant": ["a", "b", "c"], "answers": [9] * 3, "agreement": [0.1, 0.9, 0.9], "repeats": [0] * 3}
+    people |= {"guesses": [np.nan, 0.0, 0.0], "guesses_low": [np.nan, 0.0, 0.0], "guesses_high": [np.nan, 0.1, 0.1]}
+    for inverted in (False, True):
+        p_chance = [0.9999 if inverted else 0.001, 0.001, 0.001]
+        found = people | {"p_chance": p_chance, "inverted": [inverted, False, False]}
+        text = text_of(Report("t", X, check=answers, people=found).html())
+        assert (NO_PROBLEM in text) != inverted
+        assert (NO_PROBLEM_BUT_PEOPLE in text) == inverted
+
+
+def test_rows_of_an_answer_are_not_called_answers(X):
+    found = worst_comparisons(X, Comparisons([[0, 1, 2], [2, 1, 0]], len(X)))
+    for are_answers, title in ((True, "Answer"), (False, "Comparison")):
+        page = Report("t", X, violations=found, check={"answers_are_rows": are_answers}).html()
+        assert f'<th scope="col">{title}</th>' in page
 
 
 def test_violations_are_sentences(X):

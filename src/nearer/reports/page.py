@@ -236,7 +236,7 @@ def _violations(report: Report, violations: WorstComparisons) -> str:
         ]
         for objects, near, far, weight in zip(violations.objects, violations.near, violations.far, violations.weights)
     )
-    table = _table(["Answer", "On the map", "Times given"], rows, "violations")
+    table = _table(["Answer" if are_answers else "Comparison", "On the map", "Times given"], rows, "violations")
     return f"<p>{_text(text)} {sentences.WORST}</p>{table}"
 
 
@@ -245,7 +245,8 @@ def _check(report: Report, check: Mapping[str, Any]) -> str:
     flow = "".join(f"<p>{_sentence(text)}</p>" for text in report.flow)
     verdict = f'<ul class="problems">{problems}</ul>'
     if not problems:
-        verdict = f'<p class="good">{sentences.NO_PROBLEM}</p>'
+        stand_out = report.people is not None and sentences.people_standing_out(report.people)
+        verdict = f'<p class="good">{sentences.NO_PROBLEM_BUT_PEOPLE if stand_out else sentences.NO_PROBLEM}</p>'
     facts = (check.get("facts") or {}).items()
     return flow + verdict + _facts({name[:1].upper() + name[1:]: text for name, text in facts})
 

@@ -355,6 +355,7 @@ def picture_sentences(
 NO_SCORES = "No score was computed for this map."
 OWN_ANSWERS = "answers the map was made from"
 NO_PROBLEM = "No problem was found in the answers."
+NO_PROBLEM_BUT_PEOPLE = "No problem was found in the answers as a whole, but some people stand out, see below."
 WORST = "The worst, by the difference of the two distances:"
 STEP_SIZES = "For the curious: the step sizes"
 REPEAT = "This command gives the same map again:"
@@ -412,7 +413,10 @@ def people_sentences(people: Mapping[str, Any]) -> list[str]:
         text.append(f"They agree with it in {percent(median(agreement))} of answers (median; {low} to {high}).")
     elif n_people < FEWEST:
         text.append(f"To compare each with the others takes at least {FEWEST}.")
-    return text + [sentence for sentence in (inverted_sentence(people), *_standing_out(people)) if sentence]
+    found = people_standing_out(people)
+    if _guessing(people) or _where(people, "inverted", bool) or not agreement:
+        return text + found
+    return [*text, "All agree with it better than somebody who only guesses.", *found]
 
 
 def _is_known(value: Any) -> bool:
@@ -435,16 +439,19 @@ def inverted_sentence(people: Mapping[str, Any]) -> str:
     )
 
 
-def _standing_out(people: Mapping[str, Any]) -> list[str]:
-    """The people whose answers may be careless for other reasons."""
-    text, inverted = [], set(_where(people, "inverted", bool))
-    guessing = [row for row in _where(people, "p_chance", lambda p: not p < SIGNIFICANT) if row not in inverted]
-    if guessing:
+def _guessing(people: Mapping[str, Any]) -> list[int]:
+    """Rows of people who may only guess."""
+    inverted = set(_where(people, "inverted", bool))
+    return [row for row in _where(people, "p_chance", lambda p: not p < SIGNIFICANT) if row not in inverted]
+
+
+def people_standing_out(people: Mapping[str, Any]) -> list[str]:
+    """The people whose answers are inverted, or may be careless for other reasons."""
+    text = [inverted] if (inverted := inverted_sentence(people)) else []
+    if guessing := _guessing(people):
         some = counted(len(guessing), "person", "people")
         shown = _people_with(people, guessing, "agreement", lambda value: f"agrees in {percent(value)}")
         text.append(f"{some} cannot be distinguished from somebody who only guesses: {shown}. Nobody was left out.")
-    elif not inverted and any(map(_is_known, people["p_chance"])):
-        text.append("All agree with it better than somebody who only guesses.")
     if fast := _where(people, "fast", bool):
         usual = median(filter(_is_known, people["seconds"]))
         some = counted(len(fast), "person was", "people were")
