@@ -247,6 +247,12 @@ def _standing_out(truth: Truth, column: str, listed: str) -> Checks:
     return [(figure, truth.people[name][column]) for name, figure in found]
 
 
+def _passed(truth: Truth, listed: str) -> Checks:
+    found = re.findall(rf"(\S+) \(({NUMBER}) of ({NUMBER})\)", listed)
+    people = [(n, of, truth.people[name]) for name, n, of in found]
+    return [pair for n, of, one in people for pair in ((n, one["catch_passed"] * one["catch"] / 100), (of, one["catch"]))]
+
+
 def _few(truth: Truth, listed: str) -> Checks:
     found = re.findall(rf"([^\s,]+) \(({NUMBER})\)", listed)
     more = truth.figure["few"] - len(found)
@@ -329,7 +335,7 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"objects: <objects> compared, <unseen> not|<groups> connected groups?|participants: <participants>", None),
     (r"too few questions for <dimensions> dimensions: <few> objects", None),
     (r"<problems> problems? found", None),
-    (r"most divided: (.*)", _divided),
+    (r"most divided(?: comparisons)?: (.*)", _divided),
     (rf"({NUMBER}) participants? sides? with the majority of the others too rarely: (.*)\.", _disagreeing),
     (r"(?:suspicion: )?<inverted> people seem to have answered the other way round, by the map of the others: (.*)\.",
      _inverted),
@@ -397,7 +403,7 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"<?> (?:person|people) chose one side in over 90 % of answers: (.*)\.",
      lambda truth, listed: _standing_out(truth, "same_side", listed)),
     (r"<?> (?:person|people) passed under 80 % of attention checks: (.*)\.",
-     lambda truth, listed: _standing_out(truth, "catch_passed", listed)),
+     _passed),
     (r"table of people, the (?:100 most doubtful of <participants>|most doubtful first)", None),
     (rf"of <collected_people> participants, <excluded> \(<excluded_percent> %\) (?:was|were) excluded by "
      rf"(these rules|rules set in advance): {RULES}", _said_in_advance),

@@ -70,6 +70,12 @@ def test_what_is_called_most_divided_is_divided():
     votes = Comparisons.from_answers(asked, [[139, 4], [4, 3], [1, 1], [20, 25]])
     found = [(c.votes_for, c.votes_against) for c in check(votes).contradictions]
     assert found == [(25, 20), (4, 3), (1, 1), (139, 4)]
+    assert "most divided" in check(votes).facts()
+    # Two rankings that put two objects in different orders are not a question asked twice.
+    rankings = check(Comparisons.from_rankings([0, 0], [[1, 2, 3], [2, 1, 4]]))
+    assert rankings.contradictions
+    assert rankings.n_repeated_questions == 0
+    assert "most divided" not in rankings.facts()
 
 
 def test_votes_are_answers_and_weights_are_not():

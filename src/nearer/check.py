@@ -162,7 +162,7 @@ class CheckResult:
         )
         if self.contradictions:
             shown = (f"({listed(c.row)}) {c.votes_for:g} to {c.votes_against:g}" for c in self.contradictions[:3])
-            facts["most divided"] = listed(shown)
+            facts["most divided" if self.answers_are_rows else "most divided comparisons"] = listed(shown)
         facts["noise ceiling"] = self._ceiling()
         seen = self.n_objects - len(self.unseen)
         groups = counted(len(self.components), "connected group")

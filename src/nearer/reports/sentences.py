@@ -457,13 +457,15 @@ def people_standing_out(people: Mapping[str, Any]) -> list[str]:
         some = counted(len(fast), "person was", "people were")
         shown = _people_with(people, fast, "seconds", lambda value: f"median {value:.2f} s")
         text.append(f"{some} much faster than the others (median {usual:.2f} s): {shown}.")
-    for name, unusual, words in (
-        ("same_side", lambda value: value > _ONE_SIDED, f"chose one side in over {100 * _ONE_SIDED:g} % of answers"),
-        ("catch_passed", lambda value: value < _PASSED, f"passed under {100 * _PASSED:g} % of attention checks"),
-    ):
-        if rows := _where(people, name, unusual):
-            shown = _people_with(people, rows, name, percent)
-            text.append(f"{counted(len(rows), 'person', 'people')} {words}: {shown}.")
+    if sided := _where(people, "same_side", lambda value: value > _ONE_SIDED):
+        some, shown = counted(len(sided), "person", "people"), _people_with(people, sided, "same_side", percent)
+        text.append(f"{some} chose one side in over {100 * _ONE_SIDED:g} % of answers: {shown}.")
+    if failing := _where(people, "catch_passed", lambda value: value < _PASSED):
+        # A fraction alone would not say that one slip of four is already below it.
+        counts = [(round(people["catch_passed"][row] * people["catch"][row]), people["catch"][row]) for row in failing]
+        shown = listed(f"{people['participant'][row]} ({n} of {of})" for row, (n, of) in zip(failing, counts))
+        some = counted(len(failing), "person", "people")
+        text.append(f"{some} passed under {100 * _PASSED:g} % of attention checks: {shown}.")
     return text
 
 
@@ -485,7 +487,7 @@ def people_legend(columns: Iterable[str]) -> str:
 
 def dimensions_sentence(chosen: int | None, shown: int, accuracy: Mapping[int, float]) -> str:
     """What the chart of dimensions shows; `shown` is the dimension of the map on the page, `accuracy` is charted."""
-    text = "How well maps of different dimension satisfy answers they have not seen. Bars are one standard error."
+    text = "How well maps of different dimension satisfy answers they have not seen. Bars are one standard error over the folds."
     if chosen is None:
         return f"{text} The computation was interrupted: some maps are missing, and no dimension is chosen."
     marked = (
