@@ -394,7 +394,7 @@ PEOPLE_LEGEND = {
     "agreement": "share of answers satisfied by a map made without the person",
     "opposite": "share of answers that this map contradicts in every comparison",
     "guesses": "estimated share of guesses (95 % interval)",
-    "p_chance": "p-value of the agreement if all answers were guesses",
+    "p_chance": "p-value of the agreement, clear answers counting more, if all were guesses",
     "p_decline": "p-value of a decline of agreement during the session",
 }
 _NAMED = 50  # maximum number of inverted people listed
