@@ -249,8 +249,11 @@ def _standing_out(truth: Truth, column: str, listed: str) -> Checks:
 
 def _passed(truth: Truth, listed: str) -> Checks:
     found = re.findall(rf"(\S+) \(({NUMBER}) of ({NUMBER})\)", listed)
-    people = [(n, of, truth.people[name]) for name, n, of in found]
-    return [pair for n, of, one in people for pair in ((n, one["catch_passed"] * one["catch"] / 100), (of, one["catch"]))]
+    checks: Checks = []
+    for name, passed, of in found:
+        n_checks = truth.people[name]["catch"]
+        checks += [(passed, truth.people[name]["catch_passed"] * n_checks / 100), (of, n_checks)]
+    return checks
 
 
 def _few(truth: Truth, listed: str) -> Checks:
@@ -350,7 +353,8 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"(\d+) does not predict clearly worse than (\d+)", _not_worse),
     (r"([\d or,]+) predicts? almost as well as (\d+)", _almost),
     (r"bootstrap: <resamples> resamples by (participant|comparison)", _drawn),
-    (r"regions of uncertainty \(<region> %\) are from <resamples> bootstrap resamples of (participant|answer)s\.", _drawn),
+    (r"regions of uncertainty \(<region> %\) are from <resamples> bootstrap resamples of (participant|answer)s\.",
+     _drawn),
     (r"a training set of (\S+) answers about (\S+) objects is small for more than (\d+) dimensions? "
      r"\(about (\S+) needed\)", _needed),
     (r"the largest dimension tried, <largest>, is the best(?:; try larger ones)?", None),
@@ -388,7 +392,8 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"the map contradicts <contradicted_comparisons> of <comparisons> comparisons\.", None),
     (rf"{ROW} \| (\S+) times as far \((\S+) against (\S+) % of the map's width\) \| (\S+)", _distances),
     (r"loss: tste alpha=<alpha>|starts: <starts>|seed: <seed>|cross-validation: <folds> folds|epochs: <epochs>|"
-     r"objective: <objective>|gradients of single comparisons: <gradients>|objective by epoch, <objective> at the end", None),
+     r"objective: <objective>|gradients of single comparisons: <gradients>|"
+     r"objective by epoch, <objective> at the end", None),
     (r"nearer: (\S+)", _version),
     (r"python: (\S+)", lambda truth, printed: [(printed, platform.python_version())]),
     # people

@@ -308,7 +308,8 @@ class Truth:
 
     def _interval(self, mean: float, error: float) -> tuple[float, float]:
         """The interval by its definition in docs/conclusions.md, from a standard error."""
-        n_people, gain = len({answer.person for answer in self.answers}), 0.18 * max(self.figure["training"] - mean, 0.0)
+        n_people = len({answer.person for answer in self.answers})
+        gain = 0.18 * max(self.figure["training"] - mean, 0.0)
         half = math.hypot(error * (student.ppf(0.975, n_people - 1) if n_people > 2 else 1.959964), 1.959964 * gain)
         return max(mean + gain - half, 0.0), min(mean + gain + half, 100.0)
 

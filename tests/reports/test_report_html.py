@@ -15,7 +15,7 @@ from nearer.data import Comparisons
 from nearer.metrics import worst_comparisons
 from nearer.reports import Report
 from nearer.reports.page import script_data
-from nearer.reports.sentences import NO_PROBLEM, NO_PROBLEM_BUT_PEOPLE, violations_sentence
+from nearer.reports.sentences import CLUSTERED_REGIONS, NO_PROBLEM, NO_PROBLEM_BUT_PEOPLE, violations_sentence
 from nearer.selection import Evaluation
 
 HOSTILE = ["</script>", 'a "quote"', "line\nbreak", "🦄", "שלום", "{{data}}", "<!--", "&amp;", "a\u2028b", "\ud800"]
@@ -163,5 +163,8 @@ def test_clusters_are_coloured_and_explained_where_there_are_no_groups(X):
     values, notes = script_data(Report("t", X, clusters=names))
     assert values["groups"] == {"codes": [0] * 6 + [1] * 3 + [-1], "names": [names[0], names[6]], "other": None}
     assert len(notes) == 1
+    regions = np.ones((10, X.shape[1], 1)) * np.eye(X.shape[1])
+    assert CLUSTERED_REGIONS not in notes + script_data(Report("t", X, covariances=regions))[1]
+    assert CLUSTERED_REGIONS in script_data(Report("t", X, clusters=names, covariances=regions))[1]
     values, notes = script_data(Report("t", X, clusters=names, groups=["a"] * 10))
     assert (values["groups"]["names"], notes) == (["a"], [])

@@ -64,6 +64,8 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
         notes.append(sentences.unplaced_sentence(unplaced, n_objects))
     if report.groups is None and report.clusters is not None:
         notes.append(sentences.CLUSTERS)
+    if report.clusters is not None and report.covariances is not None:
+        notes.append(sentences.CLUSTERED_REGIONS)
     if report.images is not None:
         values["thumbs"], missing = load_thumbnails(report.images, given)
         notes += missing

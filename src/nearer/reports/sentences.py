@@ -367,6 +367,10 @@ CLUSTERS = (
     "Colours: clusters found on the map, not given with the answers. Their stability is the mean overlap with the most "
     "similar cluster on maps of resampled answers and objects; 1 is always the same objects."
 )
+CLUSTERED_REGIONS = (
+    "The objects lie in clusters. Regions of objects in tight clusters come out too small: they hold the true position "
+    "less often than they say."
+)
 LEARNING = "Accuracy on comparisons not seen, by the number of comparisons used. The dashed part is extrapolated."
 PEOPLE_TITLES = {
     "participant": "Person", "answers": "Answers", "seconds": "Seconds", "first": "First option",
@@ -487,7 +491,10 @@ def people_legend(columns: Iterable[str]) -> str:
 
 def dimensions_sentence(chosen: int | None, shown: int, accuracy: Mapping[int, float]) -> str:
     """What the chart of dimensions shows; `shown` is the dimension of the map on the page, `accuracy` is charted."""
-    text = "How well maps of different dimension satisfy answers they have not seen. Bars are one standard error over the folds."
+    text = (
+        "How well maps of different dimension satisfy answers they have not seen. Bars are one standard error over the "
+        "folds."
+    )
     if chosen is None:
         return f"{text} The computation was interrupted: some maps are missing, and no dimension is chosen."
     marked = (

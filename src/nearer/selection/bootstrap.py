@@ -243,9 +243,7 @@ def bootstrap(
     return Bootstrap(full.embedding_, samples, covariance, *measured, full.labels_, widening, likely, fits)
 
 
-def _accuracy(
-    left_out: np.ndarray, satisfied: np.ndarray, data: Comparisons, alike: np.ndarray
-) -> tuple[float, float]:
+def _accuracy(left_out: np.ndarray, satisfied: np.ndarray, data: Comparisons, alike: np.ndarray) -> tuple[float, float]:
     """Mean accuracy of answers left out, and the standard error of the .632 rule; `alike` groups the m answers."""
     known, weights = np.isfinite(left_out), answer_weights(data)
     if len(np.unique(alike[known & (weights > 0)])) < 2:
