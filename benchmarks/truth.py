@@ -38,7 +38,7 @@ import numpy as np
 from scipy.stats import norm
 
 import nearer
-from benchmarks.truth_figures import CASES, DEVIATES, LAPSES, Case, Truth, best
+from benchmarks.truth_figures import CASES, DECLINE, DEVIATES, LAPSES, Case, Truth, best
 
 NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)*"
 Checks = list[tuple[str, Any]]  # what is printed, and what is true; ("", reason) for a statement that does not hold
@@ -558,7 +558,7 @@ def judge_people(truth: Truth, tables: dict[str, Table]) -> list[Line]:
                     # As a normal deviate; a p-value is printed as "< 0.001" or with two digits.
                     told = norm.isf(float(printed.removeprefix("< ")))
                     told, own = (min(max(z, -3.0), 3.0) for z in (told, true[column.replace("p_", "z_")]))
-                    if abs(told - own) > DEVIATES:
+                    if abs(told - own) > (DECLINE if column == "p_decline" else DEVIATES):
                         line.differs.append(f"{person} {printed}: {norm.sf(own):.2g}")
                 elif column == "guesses":
                     if printed != "inverted":
