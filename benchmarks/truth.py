@@ -290,6 +290,13 @@ def _needed(truth: Truth, n: str, objects: str, d: str, needed: str) -> Checks:
     return [(n, 0.8 * truth.figure["answers"]), (objects, size), (needed, enough)]
 
 
+def _smallest(truth: Truth, listed: str, chosen: str) -> Checks:
+    """That no larger dimension makes held-out answers clearly likelier."""
+    d = truth.d if chosen == "this" else int(chosen)
+    wrong = [one for one in truth.tried if one > d and truth.better(one, d) > 1.0 + DEVIATES]
+    return _tried(truth, listed) + [("", f"{one} dimensions are likelier") for one in wrong]
+
+
 def _tried(truth: Truth, listed: str, chosen: str = "") -> Checks:
     return list(zip(re.findall(NUMBER, listed), truth.tried)) + (_beaten(truth, chosen) if chosen else [])
 
@@ -360,8 +367,8 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"the largest dimension tried, <largest>, is the best(?:; try larger ones)?", None),
     (r"(?:it is the largest that was tried, )?but going beyond (\d+) gains less than 1 point\.?", _flat),
     (r"accuracy by dimension: (.*)", _tried),
-    (r"of ([\d, ]+) dimensions, (?:this|\d+) is the smallest number that no larger one beats in the likelihood of "
-     r"held-out answers, by maps of the softplus loss made for this comparison\.?", _tried),
+    (r"of ([\d, ]+) dimensions, (this|\d+) is the smallest number that no larger one beats in the likelihood of "
+     r"held-out answers, by maps of the softplus loss made for this comparison\.?", _smallest),
     (r"maps of (\d+) dimensions? satisfy more held-out answers \(([\d.]+) ?%\)\.?", _better),
     (r"a map of <dimensions> is shown for \[give your reason\]\.|this map has <dimensions>\.", None),
     (r"the ring marks (\d+) dimensions?, the fewest that no larger number beats in likelihood", _as_chosen),
