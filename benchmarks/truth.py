@@ -11,8 +11,8 @@ An answer with several comparisons (which of three is the most central) is satis
 all answers in the file; a row in which an option equals the reference is an attention check. Held-out accuracies are
 compared in two ways: with the fold accuracies in summary.json (mean, standard error, Student's interval), and, within
 `PLAUSIBLE` points, with maps of other folds, which nearer fits and `truth_figures` scores; agreement with a map of
-others in the latter way alone. Standard errors of dimensions, p-values and the outcome of a fit are taken from
-summary.json; lapse rates and p-values of people are not checked.
+others, lapse rates, p-values of people and the dimensions that are not ruled out in the latter way alone, within the
+tolerances stated there. Standard errors of dimensions and the outcome of a fit are taken from summary.json.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 import nearer
-from benchmarks.truth_figures import CASES, Case, Truth, best
+from benchmarks.truth_figures import CASES, DECLINE, DEVIATES, LAPSES, Case, Truth, best
 
 NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)*"
 Checks = list[tuple[str, Any]]  # what is printed, and what is true; ("", reason) for a statement that does not hold
@@ -167,6 +168,35 @@ def _better(truth: Truth, d: str, accuracy: str) -> Checks:
     return [(d, best), (accuracy, truth.tried[best][0])]
 
 
+def _ruled_out(truth: Truth, chosen: int, d: int) -> bool:
+    """Whether the answers clearly do: fewer dimensions predict worse by 2 standard errors, more by 3.5."""
+    limit = 2.0 if d < chosen else 3.5
+    return truth.better(chosen, d) > limit + DEVIATES
+
+
+def _candidates(truth: Truth, listed: str, chosen: str, *printed: str) -> Checks:
+    """That none of those listed is ruled out, and that fewer dimensions that are not listed are."""
+    d, named = int(chosen), list(map(int, re.findall(NUMBER, listed)))
+    wrong = [f"{one} is ruled out" for one in named if one != d and _ruled_out(truth, d, one)]
+    wrong += [f"{one} is as good" for one in range(min(truth.tried), d)
+              if one not in named and truth.better(d, one) < 2.0 - DEVIATES]  # fmt: skip
+    return [("", reason) for reason in wrong] + _dimension(truth, chosen, *printed)
+
+
+def _almost(truth: Truth, listed: str, chosen: str) -> Checks:
+    wrong = [one for one in map(int, re.findall(NUMBER, listed)) if _ruled_out(truth, int(chosen), one)]
+    return [("", f"{one} predicts clearly worse") for one in wrong]
+
+
+def _not_worse(truth: Truth, larger: str, chosen: str) -> Checks:
+    return _almost(truth, larger, chosen) + _beaten(truth, chosen)
+
+
+def _drawn(truth: Truth, unit: str) -> Checks:
+    known = truth.figure["participants"] > 1
+    return [("", f"people are {'' if known else 'not '}known")] if (unit == "participant") != known else []
+
+
 def _as_chosen(truth: Truth, chosen: str) -> Checks:
     return [(chosen, truth.summary["dimensions"]["chosen"])]
 
@@ -217,6 +247,15 @@ def _standing_out(truth: Truth, column: str, listed: str) -> Checks:
     return [(figure, truth.people[name][column]) for name, figure in found]
 
 
+def _passed(truth: Truth, listed: str) -> Checks:
+    found = re.findall(rf"(\S+) \(({NUMBER}) of ({NUMBER})\)", listed)
+    checks: Checks = []
+    for name, passed, of in found:
+        n_checks = truth.people[name]["catch"]
+        checks += [(passed, truth.people[name]["catch_passed"] * n_checks / 100), (of, n_checks)]
+    return checks
+
+
 def _few(truth: Truth, listed: str) -> Checks:
     found = re.findall(rf"([^\s,]+) \(({NUMBER})\)", listed)
     more = truth.figure["few"] - len(found)
@@ -249,6 +288,13 @@ def _needed(truth: Truth, n: str, objects: str, d: str, needed: str) -> Checks:
     size = len(truth.names)
     enough = 2 * size * (int(d) + 1) * math.log2(size)
     return [(n, 0.8 * truth.figure["answers"]), (objects, size), (needed, enough)]
+
+
+def _smallest(truth: Truth, listed: str, chosen: str) -> Checks:
+    """That no larger dimension makes held-out answers clearly likelier."""
+    d = truth.d if chosen == "this" else int(chosen)
+    wrong = [one for one in truth.tried if one > d and truth.better(one, d) > 1.0 + DEVIATES]
+    return _tried(truth, listed) + [("", f"{one} dimensions are likelier") for one in wrong]
 
 
 def _tried(truth: Truth, listed: str, chosen: str = "") -> Checks:
@@ -299,7 +345,7 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"objects: <objects> compared, <unseen> not|<groups> connected groups?|participants: <participants>", None),
     (r"too few questions for <dimensions> dimensions: <few> objects", None),
     (r"<problems> problems? found", None),
-    (r"most divided: (.*)", _divided),
+    (r"most divided(?: comparisons)?: (.*)", _divided),
     (rf"({NUMBER}) participants? sides? with the majority of the others too rarely: (.*)\.", _disagreeing),
     (r"(?:suspicion: )?<inverted> people seem to have answered the other way round, by the map of the others: (.*)\.",
      _inverted),
@@ -308,16 +354,21 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"(\d+)[\s|]+([\d.]+) %[\s|]+± ([\d.]+)(?: +<- chosen)?", _dimension),
     (r"held-out accuracy by dimension: (.*)", lambda truth, listed: [
         (accuracy, truth.tried[int(d)][0]) for d, accuracy in re.findall(rf"(\d+): ({NUMBER}) %", listed)]),
-    (r"[\d or,]+ dimensions, (\d+) if in doubt \(([\d.]+)% ± ([\d.]+)% of held-out answers satisfied\)", _chosen),
+    (r"(?:dimensions: )?([\d or,]+) dimensions, (\d+) if in doubt \(([\d.]+)% ± ([\d.]+)% of held-out answers "
+     r"satisfied\)", _candidates),
     (r"the rule gives (\d+) \(([\d.]+)% ± ([\d.]+)% of held-out answers satisfied\)", _chosen),
-    (r"<?> does not predict clearly worse than (\d+)", _beaten),
+    (r"(\d+) does not predict clearly worse than (\d+)", _not_worse),
+    (r"([\d or,]+) predicts? almost as well as (\d+)", _almost),
+    (r"bootstrap: <resamples> resamples by (participant|comparison)", _drawn),
+    (r"regions of uncertainty \(<region> %\) are from <resamples> bootstrap resamples of (participant|answer)s\.",
+     _drawn),
     (r"a training set of (\S+) answers about (\S+) objects is small for more than (\d+) dimensions? "
      r"\(about (\S+) needed\)", _needed),
     (r"the largest dimension tried, <largest>, is the best(?:; try larger ones)?", None),
     (r"(?:it is the largest that was tried, )?but going beyond (\d+) gains less than 1 point\.?", _flat),
     (r"accuracy by dimension: (.*)", _tried),
-    (r"of ([\d, ]+) dimensions, (?:this|\d+) is the smallest number that no larger one beats in the likelihood of "
-     r"held-out answers, by maps of the softplus loss made for this comparison\.?", _tried),
+    (r"of ([\d, ]+) dimensions, (this|\d+) is the smallest number that no larger one beats in the likelihood of "
+     r"held-out answers, by maps of the softplus loss made for this comparison\.?", _smallest),
     (r"maps of (\d+) dimensions? satisfy more held-out answers \(([\d.]+) ?%\)\.?", _better),
     (r"a map of <dimensions> is shown for \[give your reason\]\.|this map has <dimensions>\.", None),
     (r"the ring marks (\d+) dimensions?, the fewest that no larger number beats in likelihood", _as_chosen),
@@ -348,7 +399,8 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"the map contradicts <contradicted_comparisons> of <comparisons> comparisons\.", None),
     (rf"{ROW} \| (\S+) times as far \((\S+) against (\S+) % of the map's width\) \| (\S+)", _distances),
     (r"loss: tste alpha=<alpha>|starts: <starts>|seed: <seed>|cross-validation: <folds> folds|epochs: <epochs>|"
-     r"objective: <objective>|gradients of single comparisons: <gradients>|objective from <?> to <objective>", None),
+     r"objective: <objective>|gradients of single comparisons: <gradients>|"
+     r"objective by epoch, <objective> at the end", None),
     (r"nearer: (\S+)", _version),
     (r"python: (\S+)", lambda truth, printed: [(printed, platform.python_version())]),
     # people
@@ -363,7 +415,7 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"<?> (?:person|people) chose one side in over 90 % of answers: (.*)\.",
      lambda truth, listed: _standing_out(truth, "same_side", listed)),
     (r"<?> (?:person|people) passed under 80 % of attention checks: (.*)\.",
-     lambda truth, listed: _standing_out(truth, "catch_passed", listed)),
+     _passed),
     (r"table of people, the (?:100 most doubtful of <participants>|most doubtful first)", None),
     (rf"of <collected_people> participants, <excluded> \(<excluded_percent> %\) (?:was|were) excluded by "
      rf"(these rules|rules set in advance): {RULES}", _said_in_advance),
@@ -507,15 +559,24 @@ def judge_people(truth: Truth, tables: dict[str, Table]) -> list[Line]:
     for source, table in tables.items():
         for column in next(iter(table.values())):
             line = Line([source], f"table of people: {column} of {len(table)} people")
-            if column in ("guesses", "p_chance", "p_decline"):
-                line.unchecked.append("depends on maps that are not kept")
             for person, cells in table.items():
                 true, printed = truth.people[person], cells[column].removesuffix(" %")
-                if column == "guesses":
+                if column in ("p_chance", "p_decline"):
+                    # As a normal deviate; a p-value is printed as "< 0.001" or with two digits.
+                    told = norm.isf(float(printed.removeprefix("< ")))
+                    told, own = (min(max(z, -3.0), 3.0) for z in (told, true[column.replace("p_", "z_")]))
+                    if abs(told - own) > (DECLINE if column == "p_decline" else DEVIATES):
+                        line.differs.append(f"{person} {printed}: {norm.sf(own):.2g}")
+                elif column == "guesses":
+                    if printed != "inverted":
+                        rates = list(map(float, re.findall(NUMBER, printed)))
+                        far = [abs(one - other) > LAPSES for one, other in zip(rates, true["guesses"], strict=True)]
+                        if any(far):
+                            line.differs.append(f"{person} {printed}: {true['guesses']}")
                     if (printed == "inverted") != true["inverted"]:
                         opposite = f"all comparisons of {true['wrong']:.0f} % of the answers are the other way round"
                         line.differs.append(f"{person} {printed}: {opposite}, {true['right']:.0f} % are satisfied")
-                elif not line.unchecked and not agrees(printed, true[column]):
+                elif not agrees(printed, true[column]):
                     line.differs.append(f"{person} {printed}: {shown(true[column])}")
             lines.append(line)
     for column in ("agreement", "guesses") if len(tables) > 1 else ():

@@ -6,6 +6,7 @@ Nothing of nearer is used, except to fit maps to parts of the answers; see `benc
 from __future__ import annotations
 
 import csv
+import functools
 import math
 import os
 import warnings
@@ -16,12 +17,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
 from scipy.stats import t as student
 
 import nearer
 
 # Points by which accuracies of other folds may differ: over all answers (or 4 standard errors), and of one person.
 PLAUSIBLE, PERSON = 1.5, 15.0
+# The same for what is estimated by other models of how people err: points of a lapse rate, and normal deviates; of a
+# decline, which rests on the second half of few answers, other maps move it by .65 (standard deviation; cars).
+LAPSES, DEVIATES, DECLINE = 30.0, 1.5, 2.5
 N_FOLDS = 5
 
 
@@ -109,6 +115,24 @@ CASES = {
 }  # fmt: skip
 
 
+def law(ratio: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Probability of each answer: logistic in the log ratio of its distances, with lapses, of highest likelihood."""
+
+    def chance(theta: np.ndarray) -> np.ndarray:
+        lapse = 0.5 * expit(theta[1])
+        return np.maximum(lapse + (1 - 2 * lapse) * expit(np.exp(theta[0]) * ratio), 1e-12)
+
+    return chance(minimize(lambda theta: -weights @ np.log(chance(theta)) / weights.sum(), [1.0, -2.0]).x)
+
+
+def lapses(chance: np.ndarray, weights: np.ndarray) -> tuple[float, float, float]:
+    """Lapse rate of highest likelihood in percent, and its 95 % interval by likelihood ratio."""
+    rates = np.linspace(0, 1, 101)
+    likely = np.log(0.5 * rates[:, None] + (1 - rates[:, None]) * chance) @ weights
+    inside = np.flatnonzero(likely >= likely.max() - 1.92)
+    return float(likely.argmax()), float(inside[0]), float(inside[-1])
+
+
 def best(counts: Counter) -> list[Any]:
     """The responses that most gave: several if they are tied."""
     return [one for one, count in counts.items() if count == max(counts.values())]
@@ -183,6 +207,8 @@ class Truth:
             "fewest": min(each.values()), "most": max(each.values()),
             "few": sum(n < self.d + 1 for n in self.n_questions_of.values()), "need": self.d + 1, "dimensions": self.d,
             "chance": 100 / 3 if several else 50, "alpha": max(self.d - 1, 1), "level": 95, "folds": N_FOLDS,
+            # By docs/conclusions.md: where they take seconds; of people where these are known.
+            "resamples": 100 if len(self.index) <= 20_000 and len(self.names) <= 500 else None, "region": 90,
             "starts": told["options"]["n_init"], "seed": told["options"]["random_state"],
             "epochs": told["result"]["n_iter"], "gradients": told["result"]["n_gradients"],
         }  # fmt: skip
@@ -240,25 +266,53 @@ class Truth:
             "objective": weights @ -np.log(kernel[0] / (kernel[0] + kernel[1])) / weights.sum(),
         }
 
-    def _maps(self, unit: list[Any], d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _maps(self, unit: list[Any], d: int, **how: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """For each of some folds of the units: which answers are held out, and a map of the others."""
         kinds = list(dict.fromkeys(unit))
         fold_of = dict(zip(kinds, (np.random.default_rng(2026).permutation(len(kinds)) % N_FOLDS).tolist()))
         fold = np.array([fold_of[one] for one in unit])
         for number in range(N_FOLDS):
             train = (fold != number)[self.owner]
-            model = nearer.OrdinalEmbedding(d, random_state=1)
+            model = nearer.OrdinalEmbedding(d, random_state=1, **how)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of objects without a position
                 model.fit(self.index[train], sample_weight=self.votes[self.owner][train])
             missing = ((0, len(self.names) - len(model.embedding_)), (0, 0))
             yield fold == number, np.pad(model.embedding_, missing, constant_values=np.nan)
 
+    def ratios(self, unit: list[Any], d: int, **how: Any) -> np.ndarray:
+        """Of each comparison, log (far / near) on a map made without it; 0 if an object has no position there."""
+        found = np.zeros(len(self.index))
+        for held, points in self._maps(unit, d, **how):
+            rows = held[self.owner]
+            anchor, near, far = (points[column] for column in self.index[rows].T)
+            with np.errstate(divide="ignore"):
+                found[rows] = 0.5 * np.log(((anchor - far) ** 2).sum(axis=1) / ((anchor - near) ** 2).sum(axis=1))
+        return np.clip(np.nan_to_num(found), -10.0, 10.0)
+
+    @functools.cached_property
+    def better(self) -> Callable[[int, int], float]:
+        """By how many standard errors held-out answers are likelier on softplus maps of one dimension than another."""
+        questions = [answer.question for answer in self.answers]
+        code = {question: k for k, question in enumerate(dict.fromkeys(questions))}
+        unit, lost = np.array([code[one] for one in questions])[self.owner], {}
+        for d in self.tried:
+            ratio = self.ratios(questions, d, loss="softplus")
+            chance = law(ratio, self.votes[self.owner])
+            lost[d] = np.bincount(unit, -self.votes[self.owner] * np.log(chance))
+
+        def deviates(one: int, other: int) -> float:
+            gain = lost[other] - lost[one]
+            return float(gain.sum() / (gain.std() * math.sqrt(len(gain))))
+
+        return deviates
+
     def _interval(self, mean: float, error: float) -> tuple[float, float]:
         """The interval by its definition in docs/conclusions.md, from a standard error."""
         n_people = len({answer.person for answer in self.answers})
-        half = 1.2 * error * (student.ppf(0.975, n_people - 1) if n_people > 2 else 1.959964)
-        return max(mean - half, 0.0), min(mean + half + 0.15 * max(self.figure["training"] - mean, 0.0), 100.0)
+        gain = 0.18 * max(self.figure["training"] - mean, 0.0)
+        half = math.hypot(error * (student.ppf(0.975, n_people - 1) if n_people > 2 else 1.959964), 1.959964 * gain)
+        return max(mean + gain - half, 0.0), min(mean + gain + half, 100.0)
 
     def _error(self, right: np.ndarray) -> float:
         """Standard error in percent, for other questions and other people: answers of either go together."""
@@ -313,6 +367,8 @@ class Truth:
         given, holds = defaultdict(list), np.zeros(len(self.answers))
         for held, points in self._maps([answer.person for answer in self.answers], 2):
             holds[held] = self.satisfied(points)[held]
+        chance = law(self.ratios([answer.person for answer in self.answers], 2), np.ones(len(self.index)))
+        lean = np.bincount(self.owner, 2 * chance - 1) / np.bincount(self.owner)
         for answer, share in zip(self.answers, holds.tolist()):
             given[answer.person].append((answer, share))
         told, people = self.summary["people"], {}
@@ -326,7 +382,14 @@ class Truth:
             passed = [check.passed for check in self.checks if check.person == person]
             right, wrong = (sum(share == value for _, share in entries) for value in (1, 0))
             agrees = 100 * right / len(entries)
+            own = np.array([one.person == person for one in self.answers])
+            guesses = lapses(chance[own[self.owner]], 1 / np.bincount(self.owner)[self.owner][own[self.owner]])
+            leans, rank = lean[own], np.arange(own.sum()) / max(own.sum() - 1, 1)
+            late = (rank - np.average(rank, weights=leans**2)) * (leans - (1 - guesses[0] / 100) * leans**2)
             people[person] = {
+                # In normal deviates: for somebody who guesses, each lean is as likely to be positive as negative.
+                "z_chance": leans.sum() / math.sqrt(leans @ leans), "z_decline": -late.sum() / math.sqrt(late @ late),
+                "guesses": guesses,
                 "answers": len(answers), "seconds": float(np.median([answer.seconds for answer in answers])),
                 "repeats": len(twice), "repeats_alike": 100 * np.mean(alike) if alike else None,
                 "catch": len(passed), "catch_passed": 100 * np.mean(passed) if passed else None,

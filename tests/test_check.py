@@ -64,6 +64,20 @@ def test_quadruplets_answered_both_ways_in_any_spelling():
     assert report.too_few == {3: 1}  # 0, 1, 2 occur in both questions, 1 twice in one of them
 
 
+def test_what_is_called_most_divided_is_divided():
+    """A question that nearly all answered alike is not, however many do not."""
+    asked = [[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1]]
+    votes = Comparisons.from_answers(asked, [[139, 4], [4, 3], [1, 1], [20, 25]])
+    found = [(c.votes_for, c.votes_against) for c in check(votes).contradictions]
+    assert found == [(25, 20), (4, 3), (1, 1), (139, 4)]
+    assert "most divided" in check(votes).facts()
+    # Two rankings that put two objects in different orders are not a question asked twice.
+    rankings = check(Comparisons.from_rankings([0, 0], [[1, 2, 3], [2, 1, 4]]))
+    assert rankings.contradictions
+    assert rankings.n_repeated_questions == 0
+    assert "most divided" not in rankings.facts()
+
+
 def test_votes_are_answers_and_weights_are_not():
     votes = check(Comparisons.from_answers([[0, 1, 2], [1, 2, 0]], [[3, 1], [0, 0]]))
     assert votes.weights_are_votes

@@ -14,6 +14,7 @@ from nearer.data import Comparisons, check_integer, constructors, splits
 from nearer.data.coded import distinct
 from nearer.data.messages import FileFormatError, counted, listed
 from nearer.data.splits import answer_of_rows, first_rows, responses, shares_of_answers
+from nearer.metrics import wilson_interval
 from nearer.metrics.agreement import (
     MIN_SHARED,
     SIGNIFICANCE,
@@ -65,7 +66,7 @@ class CheckResult:
     n_repeated_questions: int  # those answered more than once
     n_repeated_answers: float  # the answers to these
     n_divided_questions: int  # those answered in more than one way
-    contradictions: list[Contradiction]  # most evenly divided first, then by number of answers
+    contradictions: list[Contradiction]  # the most divided first, by the lower bound of the share of the minority
     noise_ceiling: float | None
     noise_ceiling_low: float | None
     unseen: list[str | int]  # objects in no comparison
@@ -161,7 +162,7 @@ class CheckResult:
         )
         if self.contradictions:
             shown = (f"({listed(c.row)}) {c.votes_for:g} to {c.votes_against:g}" for c in self.contradictions[:3])
-            facts["most divided"] = listed(shown)
+            facts["most divided" if self.answers_are_rows else "most divided comparisons"] = listed(shown)
         facts["noise ceiling"] = self._ceiling()
         seen = self.n_objects - len(self.unseen)
         groups = counted(len(self.components), "connected group")
@@ -253,7 +254,8 @@ def check(comparisons: Comparisons, n_components: int | None = None) -> CheckRes
 
 def _contradictions(asked: list[np.ndarray], counts: np.ndarray, names: np.ndarray) -> list[Contradiction]:
     both = np.flatnonzero((counts > 0).all(axis=0))
-    both = both[np.lexsort((both, counts[:, both].max(axis=0), -counts[:, both].min(axis=0)))]
+    low, total = counts[:, both].min(axis=0), counts[:, both].sum(axis=0)
+    both = both[np.lexsort((both, -wilson_interval(low / total, total)[0]))]
     index = np.stack([column[both] for column in asked], axis=1)
     index = constructors.exchanged(index, np.flatnonzero(counts[1, both] > counts[0, both]))
     high, low = counts[:, both].max(axis=0).tolist(), counts[:, both].min(axis=0).tolist()

@@ -15,7 +15,7 @@ from nearer.data import Comparisons
 from nearer.metrics import worst_comparisons
 from nearer.reports import Report
 from nearer.reports.page import script_data
-from nearer.reports.sentences import violations_sentence
+from nearer.reports.sentences import CLUSTERED_REGIONS, NO_PROBLEM, NO_PROBLEM_BUT_PEOPLE, violations_sentence
 from nearer.selection import Evaluation
 
 HOSTILE = ["</script>", 'a "quote"', "line\nbreak", "🦄", "שלום", "{{data}}", "<!--", "&amp;", "a\u2028b", "\ud800"]
@@ -118,6 +118,26 @@ def test_coordinates_are_written_with_the_digits_that_matter(scale, cell):
     assert "<td>" not in Report("t", np.zeros((501, 2))).html()
 
 
+def test_no_problem_is_not_said_where_people_stand_out(X):
+    answers = check(Comparisons([[i, (i + 1) % 10, (i + 5) % 10] for i in range(10)] * 2, 10)).to_dict()
+    assert not answers["problems"]
+    people = {"participant": ["a", "b", "c"], "answers": [9] * 3, "agreement": [0.1, 0.9, 0.9], "repeats": [0] * 3}
+    people |= {"guesses": [np.nan, 0.0, 0.0], "guesses_low": [np.nan, 0.0, 0.0], "guesses_high": [np.nan, 0.1, 0.1]}
+    for inverted in (False, True):
+        p_chance = [0.9999 if inverted else 0.001, 0.001, 0.001]
+        found = people | {"p_chance": p_chance, "inverted": [inverted, False, False]}
+        text = text_of(Report("t", X, check=answers, people=found).html())
+        assert (NO_PROBLEM in text) != inverted
+        assert (NO_PROBLEM_BUT_PEOPLE in text) == inverted
+
+
+def test_rows_of_an_answer_are_not_called_answers(X):
+    found = worst_comparisons(X, Comparisons([[0, 1, 2], [2, 1, 0]], len(X)))
+    for are_answers, title in ((True, "Answer"), (False, "Comparison")):
+        page = Report("t", X, violations=found, check={"answers_are_rows": are_answers}).html()
+        assert f'<th scope="col">{title}</th>' in page
+
+
 def test_violations_are_sentences(X):
     rows = [[0, 1, 2, 3], [2, 3, 0, 1]]
     found = worst_comparisons(X, Comparisons(rows, len(X), labels=list("abcdefghij")))
@@ -143,5 +163,8 @@ def test_clusters_are_coloured_and_explained_where_there_are_no_groups(X):
     values, notes = script_data(Report("t", X, clusters=names))
     assert values["groups"] == {"codes": [0] * 6 + [1] * 3 + [-1], "names": [names[0], names[6]], "other": None}
     assert len(notes) == 1
+    regions = np.ones((10, X.shape[1], 1)) * np.eye(X.shape[1])
+    assert CLUSTERED_REGIONS not in notes + script_data(Report("t", X, covariances=regions))[1]
+    assert CLUSTERED_REGIONS in script_data(Report("t", X, clusters=names, covariances=regions))[1]
     values, notes = script_data(Report("t", X, clusters=names, groups=["a"] * 10))
     assert (values["groups"]["names"], notes) == (["a"], [])

@@ -239,7 +239,7 @@ def test_people_who_stand_out_are_named_with_the_evidence():
         "seconds": [1.0, 2.0, 0.2, 3.0],
         "fast": [False] * 2 + [True, 0],
     }
-    people |= {"same_side": [0.5, 0.6, 0.5, 0.95], "catch_passed": [1.0, 0.7, None, 0.9]}
+    people |= {"same_side": [0.5, 0.6, 0.5, 0.95], "catch": [4, 10, 0, 10], "catch_passed": [1.0, 0.7, None, 0.9]}
     answers, _, agreement, inverted, guessing, fast, side, checks = sentences.people_sentences(people)
     assert "4 people gave 40 to 60 answers" in answers
     assert "65.0 % of answers (median; 20.0 % to 90.0 %)" in agreement
@@ -249,7 +249,7 @@ def test_people_who_stand_out_are_named_with_the_evidence():
     assert guessing.startswith("1 person cannot be distinguished from somebody who only guesses: b (agrees in 50.0 %).")
     assert fast.endswith("faster than the others (median 1.50 s): c (median 0.20 s).")
     assert "90 % of answers: d (95.0 %)" in side
-    assert "80 % of attention checks: b (70.0 %)" in checks
+    assert "80 % of attention checks: b (7 of 10)" in checks
 
 
 def test_where_nobody_stands_out_that_is_said():

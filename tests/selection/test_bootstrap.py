@@ -14,6 +14,7 @@ from nearer.metrics import comparison_distances, log_ratio, procrustes_align, pr
 from nearer.plots import plot_map
 from nearer.selection import Bootstrap, bootstrap
 from nearer.selection.bootstrap import _covariances, _draws, _widened, likely_map
+from nearer.selection.thresholds import GAIN_OF_ALL
 from problems import odd_one_out
 
 
@@ -29,8 +30,8 @@ def made_by_hand(samples, embedding, likely=None, fits=None, asked=None):
         likely, fits = embedding, embedding[None]
     else:
         widening, covariance = _widened(embedding, samples, likely, fits, asked)
-    accuracy = 0.8 + 0.01 * np.linspace(-1.0, 1.0, len(samples))
-    return Bootstrap(embedding, samples, covariance, 0.9, accuracy, "comparison", 500, None, widening, likely, fits)
+    accuracy = 0.9, 0.8, 0.01
+    return Bootstrap(embedding, samples, covariance, *accuracy, "comparison", 500, None, widening, likely, fits)
 
 
 def test_covariances_are_those_of_numpy_over_the_resamples_that_place_the_object():
@@ -65,8 +66,29 @@ def test_accuracy_is_between_that_of_training_and_of_answers_left_out():
     found = made_by_hand(np.zeros((5, 3, 1)), np.zeros((3, 1)))
     told = found.accuracy(0.9)
     assert told.estimate == pytest.approx(0.632 * 0.8 + 0.368 * 0.9)
-    few = replace(found, n_units=4).accuracy(0.9)  # Student's t with three degrees of freedom, not normal
-    assert (few.high - few.low) / (told.high - told.low) == pytest.approx(2.353 / 1.648, rel=1e-3)
+    exact = replace(found, left_out_accuracy=0.9).accuracy(0.9)  # nothing to gain from more answers
+    assert exact.high - exact.estimate == pytest.approx(1.648 * 0.01, rel=1e-3)
+    assert told.high - told.estimate == pytest.approx(np.hypot(1.648 * 0.01, 1.645 * GAIN_OF_ALL * 0.1), rel=1e-3)
+    few = replace(found, left_out_accuracy=0.9, n_units=4).accuracy(0.9)  # Student's t with 3 degrees of freedom
+    assert few.high - few.estimate == pytest.approx(2.353 * 0.01, rel=1e-3)
+    with pytest.raises(ValueError, match="accuracy: "):
+        replace(found, left_out_accuracy=np.nan).accuracy()
+
+
+def test_the_accuracy_of_resamples_is_that_of_each_answer_on_maps_made_without_it():
+    data = problem(12, 2, 200).train
+    people = Comparisons(data.index, 12, participants=np.arange(200) % 8)
+    model = OrdinalEmbedding(2, loss="tste", random_state=0).fit(people)
+    found = bootstrap(model, people, n_resamples=20, by="participant", random_state=3)
+    rng = np.random.default_rng(3)
+    draw, *_ = _draws(people, "participant")
+    kept = np.array([draw(own)[0] for own in rng.spawn(20)])  # (20, 200)
+    holds = np.array([log_ratio(X, people) > 0 for X in found.samples])
+    left_out = np.average(holds, axis=0, weights=kept == 0)
+    assert found.left_out_accuracy == pytest.approx(left_out.mean())
+    own = 0.632 * left_out + 0.368 * model.predict(people)
+    by_person = own.reshape(25, 8).mean(axis=0)
+    assert found.accuracy_se == pytest.approx(by_person.std(ddof=1) / 8**0.5)
 
 
 @pytest.mark.parametrize("loss", ["tste", "soe"])
@@ -89,7 +111,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(loss):
 
 def test_repeated_questions_do_not_leak_into_the_answers_left_out():
     data = problem(size=300).train
-    draw, n_units = _draws(data.concat([data]), "comparison")
+    draw, n_units, _ = _draws(data.concat([data]), "comparison")
     weights, left_out = draw(np.random.default_rng(0))
     assert weights.sum() == n_units == 600
     drawn = weights > 0
@@ -118,7 +140,7 @@ def test_an_odd_one_out_answer_is_drawn_with_both_its_rows():
 def test_participants_are_drawn_with_all_their_answers():
     who = np.repeat(["ann", "bob", "eve", "joe"], 50)
     data = Comparisons(problem(size=200).train.index, 20, participants=who)
-    draw, n_units = _draws(data, "participant")
+    draw, n_units, _ = _draws(data, "participant")
     weights, left_out = draw(np.random.default_rng(1))
     assert n_units == 4
     for name in np.unique(who):
@@ -210,7 +232,7 @@ def flat(seed, count=4000, n=30):
 
 
 def resamples(data, count):
-    draw, _ = _draws(data, "comparison")
+    draw, *_ = _draws(data, "comparison")
     return [draw(rng) for rng in np.random.default_rng(0).spawn(count)]
 
 

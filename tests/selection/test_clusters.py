@@ -16,8 +16,8 @@ def resampled(X, spread, seed=0):
     samples[:10, -1] = np.nan  # not placed in all
     unknown = np.full((len(X), X.shape[1], X.shape[1]), np.nan)
     return Bootstrap(
-        embedding=X, samples=samples, covariance=unknown, training_accuracy=1.0, accuracy_samples=np.ones(30),
-        by="comparison", n_units=30, labels=None, widening=1.0, likely=X, simulated=X[None],
+        embedding=X, samples=samples, covariance=unknown, training_accuracy=1.0, left_out_accuracy=1.0,
+        accuracy_se=0.0, by="comparison", n_units=30, labels=None, widening=1.0, likely=X, simulated=X[None],
     )  # fmt: skip
 
 

@@ -51,6 +51,7 @@ def test_it_is_decisive_where_smaller_and_larger_dimensions_are_ruled_out():
         ([9.0, 1.5, 0.0, 4.0], 3, {}, (2, 3), "2 or 3 dimensions, 3 if in doubt (80.0%"),
         ([9.0, 1.5, 0.0, 4.0], 3, {}, (2, 3), "2 predicts almost as well as 3"),
         ([9.0, 0.0, 2.0, 5.0], 2, {}, (2, 3), "3 does not predict clearly worse than 2"),
+        ([9.0, 0.0, 4.0, 2.0], 2, {}, (2, 4), "4 does not predict clearly worse than 2"),
         ([9.0, 0.0, 4.0, 5.0], 2, {"n_answers": 500}, (2, 3), "more than 2 dimensions (about 519 needed)"),
         (
             [9.0, 9.0, 0.0],

@@ -15,7 +15,7 @@ from nearer.metrics import calibration, log_loss
 from nearer.reports import Report, describe
 from nearer.selection import Evaluation, Interrupted, cross_validate_dimensions, evaluate
 from nearer.selection.evaluate import calibrate, figures_of, score_map
-from nearer.selection.thresholds import FOLDS_ALIKE, GAIN_OF_ALL, default_folds, default_resamples
+from nearer.selection.thresholds import GAIN_OF_ALL, default_folds, default_resamples
 from nearer.warning_types import InputWarning
 
 LABELS = [f"obj{number:02d}" for number in range(12)]
@@ -83,9 +83,10 @@ def test_cross_validation_is_that_of_the_library(model, answers):
     expected = cross_validate_dimensions(model, answers, [2], n_folds=3, random_state=0)
     assert found.held_out == expected.accuracy[0]
     assert found.fold_accuracy == tuple(expected.fold_accuracy[:, 0].tolist())
-    below, above = found.held_out - found.held_out_low, found.held_out_high - found.held_out
-    assert below == pytest.approx(1.95996 * FOLDS_ALIKE * expected.sampling_se[0], rel=1e-4)
-    assert above == pytest.approx(below + GAIN_OF_ALL * (found.training - found.held_out))
+    gain = GAIN_OF_ALL * (found.training - found.held_out)
+    half = 1.95996 * np.hypot(expected.sampling_se[0], gain)
+    assert (found.held_out_low + found.held_out_high) / 2 == pytest.approx(found.held_out + gain)
+    assert (found.held_out_high - found.held_out_low) / 2 == pytest.approx(half, rel=1e-4)
     again = Evaluation(**figures_of(json.loads(json.dumps(found.summary()))))
     assert again == replace(found, check=None, bootstrap=None)
 

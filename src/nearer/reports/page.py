@@ -64,6 +64,8 @@ def script_data(report: Report) -> tuple[dict[str, Any], list[str]]:
         notes.append(sentences.unplaced_sentence(unplaced, n_objects))
     if report.groups is None and report.clusters is not None:
         notes.append(sentences.CLUSTERS)
+    if report.clusters is not None and report.covariances is not None:
+        notes.append(sentences.CLUSTERED_REGIONS)
     if report.images is not None:
         values["thumbs"], missing = load_thumbnails(report.images, given)
         notes += missing
@@ -213,7 +215,7 @@ def _learning(_report: Report, _curve: Mapping[str, Any]) -> str:
 
 
 def _convergence(report: Report, history: Mapping[str, Any]) -> str:
-    label = f"Objective from {history['objective'][0]:.4g} to {history['objective'][-1]:.4g}"
+    label = f"Objective by epoch, {history['objective'][-1]:.4g} at the end"
     body = f"<p>{sentences.CONVERGENCE}</p>{_chart('chart-objective', label)}"
     if "step_size" in history:
         steps = _chart("chart-steps", "Step size by epoch")
@@ -236,7 +238,7 @@ def _violations(report: Report, violations: WorstComparisons) -> str:
         ]
         for objects, near, far, weight in zip(violations.objects, violations.near, violations.far, violations.weights)
     )
-    table = _table(["Answer", "On the map", "Times given"], rows, "violations")
+    table = _table(["Answer" if are_answers else "Comparison", "On the map", "Times given"], rows, "violations")
     return f"<p>{_text(text)} {sentences.WORST}</p>{table}"
 
 
@@ -245,7 +247,8 @@ def _check(report: Report, check: Mapping[str, Any]) -> str:
     flow = "".join(f"<p>{_sentence(text)}</p>" for text in report.flow)
     verdict = f'<ul class="problems">{problems}</ul>'
     if not problems:
-        verdict = f'<p class="good">{sentences.NO_PROBLEM}</p>'
+        stand_out = report.people is not None and sentences.people_standing_out(report.people)
+        verdict = f'<p class="good">{sentences.NO_PROBLEM_BUT_PEOPLE if stand_out else sentences.NO_PROBLEM}</p>'
     facts = (check.get("facts") or {}).items()
     return flow + verdict + _facts({name[:1].upper() + name[1:]: text for name, text in facts})
 

@@ -355,6 +355,7 @@ def picture_sentences(
 NO_SCORES = "No score was computed for this map."
 OWN_ANSWERS = "answers the map was made from"
 NO_PROBLEM = "No problem was found in the answers."
+NO_PROBLEM_BUT_PEOPLE = "No problem was found in the answers as a whole, but some people stand out, see below."
 WORST = "The worst, by the difference of the two distances:"
 STEP_SIZES = "For the curious: the step sizes"
 REPEAT = "This command gives the same map again:"
@@ -365,6 +366,10 @@ CONVERGENCE = (
 CLUSTERS = (
     "Colours: clusters found on the map, not given with the answers. Their stability is the mean overlap with the most "
     "similar cluster on maps of resampled answers and objects; 1 is always the same objects."
+)
+CLUSTERED_REGIONS = (
+    "The objects lie in clusters. Regions of objects in tight clusters come out too small: they hold the true position "
+    "less often than they say."
 )
 LEARNING = "Accuracy on comparisons not seen, by the number of comparisons used. The dashed part is extrapolated."
 PEOPLE_TITLES = {
@@ -393,7 +398,7 @@ PEOPLE_LEGEND = {
     "agreement": "share of answers satisfied by a map made without the person",
     "opposite": "share of answers that this map contradicts in every comparison",
     "guesses": "estimated share of guesses (95 % interval)",
-    "p_chance": "p-value of the agreement if all answers were guesses",
+    "p_chance": "p-value of the agreement, clear answers counting more, if all were guesses",
     "p_decline": "p-value of a decline of agreement during the session",
 }
 _NAMED = 50  # maximum number of inverted people listed
@@ -412,7 +417,10 @@ def people_sentences(people: Mapping[str, Any]) -> list[str]:
         text.append(f"They agree with it in {percent(median(agreement))} of answers (median; {low} to {high}).")
     elif n_people < FEWEST:
         text.append(f"To compare each with the others takes at least {FEWEST}.")
-    return text + [sentence for sentence in (inverted_sentence(people), *_standing_out(people)) if sentence]
+    found = people_standing_out(people)
+    if _guessing(people) or _where(people, "inverted", bool) or not agreement:
+        return text + found
+    return [*text, "All agree with it better than somebody who only guesses.", *found]
 
 
 def _is_known(value: Any) -> bool:
@@ -435,28 +443,33 @@ def inverted_sentence(people: Mapping[str, Any]) -> str:
     )
 
 
-def _standing_out(people: Mapping[str, Any]) -> list[str]:
-    """The people whose answers may be careless for other reasons."""
-    text, inverted = [], set(_where(people, "inverted", bool))
-    guessing = [row for row in _where(people, "p_chance", lambda p: not p < SIGNIFICANT) if row not in inverted]
-    if guessing:
+def _guessing(people: Mapping[str, Any]) -> list[int]:
+    """Rows of people who may only guess."""
+    inverted = set(_where(people, "inverted", bool))
+    return [row for row in _where(people, "p_chance", lambda p: not p < SIGNIFICANT) if row not in inverted]
+
+
+def people_standing_out(people: Mapping[str, Any]) -> list[str]:
+    """The people whose answers are inverted, or may be careless for other reasons."""
+    text = [inverted] if (inverted := inverted_sentence(people)) else []
+    if guessing := _guessing(people):
         some = counted(len(guessing), "person", "people")
         shown = _people_with(people, guessing, "agreement", lambda value: f"agrees in {percent(value)}")
         text.append(f"{some} cannot be distinguished from somebody who only guesses: {shown}. Nobody was left out.")
-    elif not inverted and any(map(_is_known, people["p_chance"])):
-        text.append("All agree with it better than somebody who only guesses.")
     if fast := _where(people, "fast", bool):
         usual = median(filter(_is_known, people["seconds"]))
         some = counted(len(fast), "person was", "people were")
         shown = _people_with(people, fast, "seconds", lambda value: f"median {value:.2f} s")
         text.append(f"{some} much faster than the others (median {usual:.2f} s): {shown}.")
-    for name, unusual, words in (
-        ("same_side", lambda value: value > _ONE_SIDED, f"chose one side in over {100 * _ONE_SIDED:g} % of answers"),
-        ("catch_passed", lambda value: value < _PASSED, f"passed under {100 * _PASSED:g} % of attention checks"),
-    ):
-        if rows := _where(people, name, unusual):
-            shown = _people_with(people, rows, name, percent)
-            text.append(f"{counted(len(rows), 'person', 'people')} {words}: {shown}.")
+    if sided := _where(people, "same_side", lambda value: value > _ONE_SIDED):
+        some, shown = counted(len(sided), "person", "people"), _people_with(people, sided, "same_side", percent)
+        text.append(f"{some} chose one side in over {100 * _ONE_SIDED:g} % of answers: {shown}.")
+    if failing := _where(people, "catch_passed", lambda value: value < _PASSED):
+        # A fraction alone would not say that one slip of four is already below it.
+        counts = [(round(people["catch_passed"][row] * people["catch"][row]), people["catch"][row]) for row in failing]
+        shown = listed(f"{people['participant'][row]} ({n} of {of})" for row, (n, of) in zip(failing, counts))
+        some = counted(len(failing), "person", "people")
+        text.append(f"{some} passed under {100 * _PASSED:g} % of attention checks: {shown}.")
     return text
 
 
@@ -478,7 +491,10 @@ def people_legend(columns: Iterable[str]) -> str:
 
 def dimensions_sentence(chosen: int | None, shown: int, accuracy: Mapping[int, float]) -> str:
     """What the chart of dimensions shows; `shown` is the dimension of the map on the page, `accuracy` is charted."""
-    text = "How well maps of different dimension satisfy answers they have not seen. Bars are one standard error."
+    text = (
+        "How well maps of different dimension satisfy answers they have not seen. Bars are one standard error over the "
+        "folds."
+    )
     if chosen is None:
         return f"{text} The computation was interrupted: some maps are missing, and no dimension is chosen."
     marked = (

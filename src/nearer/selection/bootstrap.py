@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,10 +27,11 @@ from nearer.metrics import (
     procrustes_align,
 )
 from nearer.metrics.answer_law import log_odds
+from nearer.metrics.by_answer import answer_weights, sampling_error, satisfied_answers
 from nearer.metrics.comparison import on_labels
 from nearer.notebook import html_table
 from nearer.refits import fit_best, fit_quietly, quiet_map, simulated, template
-from nearer.selection.thresholds import REACH, SPREAD_OF_RESAMPLES, WEIGHT_OF_TRAINING
+from nearer.selection.thresholds import GAIN_OF_ALL, REACH, WEIGHT_OF_TRAINING
 
 # Resamples whose left-out answers give the answer law; sets of simulated answers; maximum number of questions used to
 # widen the intervals; level at which the widened intervals are exact for simulated answers.
@@ -94,7 +96,8 @@ class Bootstrap:
     samples: np.ndarray  # (n_resamples, n_objects, n_components), aligned with `embedding`; NaN where not placed
     covariance: np.ndarray  # (n_objects, n_components, n_components); NaN with fewer than 2 resamples
     training_accuracy: float  # of `embedding`, on the answers it was fitted to
-    accuracy_samples: np.ndarray  # (n_resamples,), on the answers left out; NaN if none was left out
+    left_out_accuracy: float  # of resamples, on the answers that each leaves out; NaN if too few are ever left out
+    accuracy_se: float  # standard error of `accuracy`, for other questions or other participants
     by: str  # "comparison" or "participant"
     n_units: int  # fraction of what is drawn
     labels: np.ndarray | None  # (n_objects,)
@@ -103,22 +106,24 @@ class Bootstrap:
     simulated: np.ndarray  # (m, n_objects, n_components), aligned with `embedding`
 
     @property
-    def n_tested(self) -> int:
-        """Number of resamples that left out some answers whose objects they place."""
-        return int(np.isfinite(self.accuracy_samples).sum())
+    def tested(self) -> bool:
+        """Whether resamples left out answers whose objects they place, so that `accuracy` is known."""
+        return math.isfinite(self.left_out_accuracy)
 
     def accuracy(self, level: float = 0.9) -> Interval:
         """Accuracy of the map on new answers, by the .632 rule (Efron, 1983).
 
         A resample holds about 63 % of the answers, so its accuracy on those left out is too low. The estimate is 63.2 %
-        of that and 36.8 % of the training accuracy.
+        of that and 36.8 % of the training accuracy. The interval is for other questions, or for other participants if
+        these were drawn; it allows for what such a correction may miss.
         """
-        known = self.accuracy_samples[np.isfinite(self.accuracy_samples)]
-        if self.n_tested < 2:
+        if not self.tested:
             raise ValueError("accuracy: nearly all resamples contain all answers, so too few are left to test on")
         check_fraction(level, "level")
-        new = (1.0 - WEIGHT_OF_TRAINING) * float(known.mean()) + WEIGHT_OF_TRAINING * self.training_accuracy
-        half = SPREAD_OF_RESAMPLES * float(t.ppf((1 + level) / 2, self.n_units - 1) * known.std(ddof=1))
+        gap = self.training_accuracy - self.left_out_accuracy
+        new = self.training_accuracy - (1.0 - WEIGHT_OF_TRAINING) * gap
+        sampling = float(t.ppf((1 + level) / 2, self.n_units - 1)) * self.accuracy_se
+        half = math.hypot(sampling, float(norm.ppf((1 + level) / 2)) * GAIN_OF_ALL * gap)
         return Interval(new, max(new - half, 0.0), min(new + half, 1.0), level)
 
     def nearer(self, questions: Any, level: float = 0.9) -> NearerIntervals:
@@ -188,7 +193,7 @@ def bootstrap(
     base = template(estimator)
     data = as_comparisons(comparisons)
     check_integer(n_resamples, "n_resamples", 2)
-    draw, n_units = _draws(data, by)
+    draw, n_units, alike = _draws(data, by)
     rng = as_generator(random_state)
     full = estimator
     if not hasattr(estimator, "embedding_"):
@@ -205,16 +210,24 @@ def bootstrap(
     training = answer_accuracy(full.embedding_, data)
     perfect = training == 1.0
     starts, fresh = ([], base.n_init) if perfect else ([full.embedding_], 0)
+    first = first_rows(data)[0]
+    right, tested = np.zeros((2, len(first)), dtype=np.int64)  # times each answer was satisfied, and left out
+    counting = threading.Lock()
 
-    def run(number: int, own: np.random.Generator) -> tuple[np.ndarray, float, Resample | None]:
+    def run(number: int, own: np.random.Generator) -> tuple[np.ndarray, Resample | None]:
         weights, left_out = draw(own)
         drawn = data[weights > 0].replaced(weights=weights[weights > 0])
         X = fit_best(base, drawn, starts, fresh, own).embedding_
-        score = answer_accuracy(X, data[left_out]) if left_out.any() else math.nan
+        satisfied, placed = satisfied_answers(X, data)
+        with counting:
+            np.add(right, satisfied & placed & left_out[first], out=right)
+            np.add(tested, placed & left_out[first], out=tested)
         kept = (weights, left_out) if number < _N_JUDGES else None
-        return procrustes_align(X, full.embedding_), score, kept
+        return procrustes_align(X, full.embedding_), kept
 
-    maps, scores, drawn = zip(*quiet_map(run, n_jobs, range(n_resamples), rng.spawn(n_resamples)))
+    maps, drawn = zip(*quiet_map(run, n_jobs, range(n_resamples), rng.spawn(n_resamples)))
+    left_out = np.divide(right, tested, out=np.full(len(first), np.nan), where=tested > 0)
+    accuracy = training, *_accuracy(left_out, satisfied_answers(full.embedding_, data)[0], data, alike[first])
     samples = np.array(maps)
     likely, chance = likely_map(full.embedding_, data, drawn[:_N_JUDGES], rng, n_jobs)
 
@@ -226,8 +239,18 @@ def bootstrap(
     asked = data if len(data) <= _MOST_ASKED else data[rng.permutation(len(data))[:_MOST_ASKED]]
     fits = np.array(quiet_map(simulate, n_jobs, generators))
     widening, covariance = _widened(full.embedding_, samples, likely, fits, asked)
-    measured = training, np.array(scores), by, n_units
+    measured = *accuracy, by, n_units
     return Bootstrap(full.embedding_, samples, covariance, *measured, full.labels_, widening, likely, fits)
+
+
+def _accuracy(left_out: np.ndarray, satisfied: np.ndarray, data: Comparisons, alike: np.ndarray) -> tuple[float, float]:
+    """Mean accuracy of answers left out, and the standard error of the .632 rule; `alike` groups the m answers."""
+    known, weights = np.isfinite(left_out), answer_weights(data)
+    if len(np.unique(alike[known & (weights > 0)])) < 2:
+        return math.nan, math.nan
+    mean = float(np.average(left_out[known], weights=weights[known]))
+    values = (1.0 - WEIGHT_OF_TRAINING) * left_out + WEIGHT_OF_TRAINING * satisfied
+    return mean, sampling_error(values, weights, [alike])
 
 
 def likely_map(
@@ -313,8 +336,8 @@ def _times(away: np.ndarray, expected: float) -> float:
     return max(float(np.quantile(away, _LEVEL)) / expected, 1.0) if away.size else 1.0
 
 
-def _draws(data: Comparisons, by: str) -> tuple[Callable[[np.random.Generator], Resample], int]:
-    """A function that draws answers or participants, and their number; whole questions or people are left out."""
+def _draws(data: Comparisons, by: str) -> tuple[Callable[[np.random.Generator], Resample], int, np.ndarray]:
+    """A function that draws answers or participants, their number, and what is left out as a whole (N,)."""
     own, votes = np.ones(len(data)) if data.weights is None else data.weights, None
     if by == "comparison":
         (first, unit), together = first_rows(data), question_of_rows(data)
@@ -338,7 +361,7 @@ def _draws(data: Comparisons, by: str) -> tuple[Callable[[np.random.Generator], 
         weights = own * times[unit]
         return weights, np.bincount(together, weights=weights)[together] == 0
 
-    return draw, n
+    return draw, n, together
 
 
 def _covariances(samples: np.ndarray) -> np.ndarray:

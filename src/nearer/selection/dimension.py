@@ -253,9 +253,10 @@ def conclude(
                 f"a training set of {n_answers:,.0f} answers about {n_objects:,} objects is small for more "
                 f"than {counted(chosen, 'dimension')} (about {needed:,.0f} needed)"
             )
-        elif evidence.better[at, at + 1 :].max() > -_RULED_OUT_ABOVE:
-            candidates.append(int(dims[at + 1]))
-            reasons.append(f"{dims[at + 1]} does not predict clearly worse than {chosen}")
+        elif (left := evidence.better[at, at + 1 :] > -_RULED_OUT_ABOVE).any():
+            another = int(dims[at + 1 + int(np.argmax(left))])
+            candidates.append(another)
+            reasons.append(f"{another} does not predict clearly worse than {chosen}")
         gain, spread = _mean_and_se(table[0] - table[0][:, [at]])
         better = (np.arange(len(dims)) > at) & (gain >= WORTHWHILE) & (gain > 2.0 * spread)
         if better.any():  # with the loss of the estimator

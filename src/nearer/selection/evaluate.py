@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -26,7 +27,6 @@ from nearer.selection.learning_curve import LearningCurve
 from nearer.selection.learning_curve import learning_curve as measure_learning_curve
 from nearer.selection.thresholds import (
     FOLDS,
-    FOLDS_ALIKE,
     GAIN_OF_ALL,
     LEVEL,
     can_compare_people,
@@ -124,7 +124,7 @@ class Evaluation:
             values["bootstrap"] = {
                 "n_resamples": len(self.bootstrap.samples),
                 "by": self.bootstrap.by,
-                "accuracy": asdict(self.bootstrap.accuracy()) if self.bootstrap.n_tested > 1 else None,
+                "accuracy": asdict(self.bootstrap.accuracy()) if self.bootstrap.tested else None,
             }
         if self.people is not None:
             values["people"] = self.people.table()
@@ -279,12 +279,11 @@ def _held_out(found: DimensionSelection, n_components: int, training: float, ans
     assert found.sampling_se is not None
     folds = tuple(found.fold_accuracy[:, at].tolist())
     mean, n_people = float(found.accuracy[at]), 0 if answers.people is None else len(answers.people.names)
-    quantile = (1 + LEVEL) / 2
-    errors = norm.ppf(quantile) if n_people < FEWEST else t.ppf(quantile, n_people - 1)
-    error = float(found.sampling_se[at])
-    half = FOLDS_ALIKE * float(errors) * error
-    better = GAIN_OF_ALL * max(training - mean, 0.0)
-    bounds = {"held_out_low": max(mean - half, 0.0), "held_out_high": min(mean + half + better, 1.0)}
+    error, normal = float(found.sampling_se[at]), float(norm.ppf((1 + LEVEL) / 2))
+    errors = normal if n_people < FEWEST else float(t.ppf((1 + LEVEL) / 2, n_people - 1))
+    gain = GAIN_OF_ALL * max(training - mean, 0.0)
+    half = math.hypot(errors * error, normal * gain)
+    bounds = {"held_out_low": max(mean + gain - half, 0.0), "held_out_high": min(mean + gain + half, 1.0)}
     how = {"folds_by": found.folds_by, "n_unplaced": found.n_unplaced, "standard_error": error}
     return {"held_out": mean, "fold_accuracy": folds, **bounds, **how}
 
