@@ -5,7 +5,8 @@ pairs, which share the data, the start and the tuning draw. The first is *better
 allows (one-sided sign test, .05), wins the median pair by more than a margin that matters (0.005 in an error, MAP, P@K
 or R@K; 10 % in work), and wins the median pair of every tuning draw; *worse* is the reverse; the two are *alike* if
 the median difference is within the margin; all else is *undecided*. A case without two methods (a bound is kept or not)
-is a plain yes or no. A claim holds if at least 90 % of its cases come out as it says, in part if at least half do.
+is a plain yes or no. A claim holds if at least 90 % of its cases come out as it says, in part if at least half do; it
+is not decided if more than half of them are undecided.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import binom
 
-HOLDS, PART, NOT, UNKNOWN = "holds", "holds in part", "does not hold", "not run"
+HOLDS, PART, NOT, OPEN, UNKNOWN = "holds", "holds in part", "does not hold", "not decided", "not run"
 BETTER, ALIKE, WORSE, UNDECIDED = "better", "alike", "worse", "undecided"
 LEVEL, MOST, HALF = 0.05, 0.9, 0.5
 # What is measured: whether more is better, and the margin; costs are compared as ratios.
@@ -102,7 +103,8 @@ def verdict(cases: Sequence[Case]) -> str:
     if not cases:
         return UNKNOWN
     share = sum(case.as_claimed for case in cases) / len(cases)
-    return HOLDS if share >= MOST else PART if share >= HALF else NOT
+    undecided = sum(case.outcome == UNDECIDED for case in cases) / len(cases)
+    return HOLDS if share >= MOST else PART if share >= HALF else OPEN if undecided > HALF else NOT
 
 
 def _ratio(gain: float) -> float:

@@ -8,6 +8,7 @@ from experiments.decision import (
     BETTER,
     HOLDS,
     NOT,
+    OPEN,
     PART,
     UNDECIDED,
     UNKNOWN,
@@ -73,6 +74,8 @@ def test_what_a_claim_says_decides_what_counts():
     assert verdict([Case("", ALIKE)]) == NOT
     assert verdict([Case("", ALIKE, (BETTER, ALIKE))]) == HOLDS
     assert verdict([]) == UNKNOWN
+    assert verdict([Case("", UNDECIDED)] * 2 + [Case("", WORSE)]) == OPEN
+    assert verdict([Case("", UNDECIDED), Case("", WORSE)]) == NOT
 
 
 def test_values_must_match():

@@ -101,7 +101,9 @@ def test_svrg_sbb_by_algorithm_1(triplets, start, entry):
 
 def test_sgd(triplets, start, entry):
     rows = read_csv(RESULTS / "tuning.csv")
-    settings = only((r for r in rows if "target" in r["chosen_for"]), draw=0, loss="hinge", method="sgd")["absolute"]
+    settings = only((r for r in rows if "target" in (r["chosen_for"] or "")), draw=0, loss="hinge", method="sgd")[
+        "absolute"
+    ]
     X, work = start.copy(), 0
     seed = int(np.random.default_rng([0, 2, 0, 0]).integers(2**63))
     while error(X, triplets) > TARGET:
