@@ -121,3 +121,17 @@ def test_progress_lines(capsys):
     first, second = capsys.readouterr().err.splitlines()
     assert first == f"run 1: epoch    3     1.50 s  objective 0.500000  error {problem.objective.error(problem.X):.4f}"
     assert second == "run 1: epoch    4     2.50 s  objective 0.250000  error 0.1250"
+
+
+def test_lbfgs_goes_on_where_squares_of_the_gradient_vanish():
+    class Flat:
+        n_comparisons = 1
+
+        def value_and_gradient(self, X):
+            return 0.5e-161 * float(np.vdot(X, X)), 1e-161 * X
+
+    objective, solver = Flat(), LBFGS()
+    state = solver.init(objective, np.ones((3, 2)), None, lambda state: None)
+    for _ in range(5):
+        before, state = state, solver.epoch(objective, state, None)
+        assert state.value <= before.value

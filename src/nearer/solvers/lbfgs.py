@@ -61,8 +61,8 @@ class LBFGS(Solver):
             pairs = []
             trial = 1e-2 * float(np.linalg.norm(X)) / max(float(np.linalg.norm(gradient)), 1e-300)
         s, y = X_new - X, new_gradient - gradient
-        sy = float(np.vdot(s, y))
-        if sy > 1e-14 * float(np.vdot(y, y)):
+        sy, yy = float(np.vdot(s, y)), float(np.vdot(y, y))
+        if sy > 1e-14 * yy > 1e-300:  # a smaller yy vanishes in products
             pairs = [*pairs, (s, y, 1.0 / sy)][-int(self.memory) :]
         memory = {"gradient": new_gradient, "trial": 1.0, "pairs": pairs}
         return State(X_new, new_value, work, step, float(np.linalg.norm(new_gradient)), memory=memory)
