@@ -1,4 +1,4 @@
-"""The default loss: which loss, lapse rate and penalty are chosen from the answers."""
+"""Loss "auto": which loss, lapse rate and penalty are chosen from the answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def noisy():
 
 @pytest.fixture(scope="module")
 def model(noisy):
-    return OrdinalEmbedding(3, random_state=0).fit(noisy.train)
+    return OrdinalEmbedding(3, loss="auto", random_state=0).fit(noisy.train)
 
 
 def test_it_errs_at_most_half_as_often_as_tste(noisy, model):
@@ -76,28 +76,28 @@ def test_studies_of_a_fitted_model_use_its_loss(noisy, model):
 @pytest.mark.parametrize("d", [1, 3])
 def test_nothing_is_chosen_in_one_dimension_or_from_hardly_any_answers(d):
     few = Comparisons([[0, 1, 2], [1, 2, 3]])
-    assert OrdinalEmbedding(d, random_state=0).fit(few).loss_ == TSTELoss().resolve(d)
+    assert OrdinalEmbedding(d, loss="auto", random_state=0).fit(few).loss_ == TSTELoss().resolve(d)
     assert choose_loss(few, d) == FIXED
 
 
-def test_nothing_is_chosen_for_very_many_objects_or_in_blocks(noisy, tmp_path):
+def test_nothing_is_chosen_for_very_many_objects_and_blocks_are_refused(noisy, tmp_path):
     rows = np.arange(2 * CHOICE.most_objects)
     many = Comparisons(np.column_stack([rows, np.roll(rows, 1), np.roll(rows, 2)]))
     assert choose_loss(many, 2) == FIXED
     np.save(tmp_path / "answers.npy", noisy.train.index)
-    model = OrdinalEmbedding(2, random_state=0).fit(tmp_path / "answers.npy")
-    assert (model.loss_, model.penalty_) == (TSTELoss(alpha=1.0), None)
+    with pytest.raises(ValueError, match="loss: got 'auto', which needs the comparisons in memory"):
+        OrdinalEmbedding(2, loss="auto", random_state=0).fit(tmp_path / "answers.npy")
 
 
 def test_with_reliability_lapses_are_those_of_participants():
     data = study(0.1, per_object=40)
     people = np.arange(len(data.train)) % 4
     given = Comparisons(data.train.index, participants=people)
-    model = OrdinalEmbedding(3, reliability=True, random_state=0).fit(given)
+    model = OrdinalEmbedding(3, loss="auto", reliability=True, random_state=0).fit(given)
     assert model.loss_ == STELoss()
     assert len(model.reliability_.guesses) == 4
 
 
 def test_parameters_of_no_loss_are_refused(noisy):
     with pytest.raises(ValueError, match=r"loss_params: got \{'alpha': 2\} and loss='auto'"):
-        OrdinalEmbedding(2, loss_params={"alpha": 2}).fit(noisy.train)
+        OrdinalEmbedding(2, loss="auto", loss_params={"alpha": 2}).fit(noisy.train)

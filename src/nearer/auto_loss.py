@@ -25,7 +25,7 @@ from nearer.solvers.sgd import adaptive_start
 
 @dataclass(frozen=True)
 class _Constants:
-    """Chosen on some simulations of `benchmarks/default.py` and on human answers."""
+    """Chosen on some simulations of `benchmarks/auto_loss.py` and on human answers."""
 
     most_objects: int = 10_000  # with more, the choice would take too long
     per_coordinate: int = 40  # answers per coordinate, beyond which a sample is used

@@ -57,6 +57,11 @@ class Loss:
         return float(values[0]) if values else 0.0
 
     @property
+    def parameters(self) -> dict[str, float]:
+        """Parameters by name; the lapse rate only if there is one."""
+        return {name: value for name, value in vars(self).items() if name != "lapse" or value}
+
+    @property
     def code(self) -> tuple[int, float, float]:
         """The loss as the kernels get it."""
         return self.kind, self.param, float(getattr(self, "lapse", 0.0))

@@ -10,7 +10,7 @@ import math
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -221,8 +221,7 @@ def _encode(values: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
 
     def part(value: Any) -> dict[str, Any]:
         if isinstance(value, Loss) and value.name in LOSSES:
-            values = {name: one for name, one in asdict(value).items() if name != "lapse" or one}  # as in version 0.2.0
-            return {"loss": [value.name, _encode(values, arrays)]}
+            return {"loss": [value.name, _encode(value.parameters, arrays)]}
         if _PARTS.get(type(value).__name__) is type(value):
             return {"part": [type(value).__name__, _encode(value.get_params(deep=False), arrays)]}
         raise ValueError(f"save: got {value!r}, which cannot be written to a file")

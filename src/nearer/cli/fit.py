@@ -170,7 +170,7 @@ def _fit(
 
     say.note(outcome(model))
     if model.loss == "auto":
-        say.note(f"loss that the answers support: {loss_text(model)}")
+        say.note(f"loss chosen: {loss_text(model)}")
     if model.n_components == "auto":
         say.note(f"dimensions that the answers support: {model.n_components_}")
     return interrupt.pressed
@@ -197,7 +197,7 @@ def _figures(model: nearer.OrdinalEmbedding) -> dict[str, Any]:
     return {
         "n_objects": model.n_objects_,
         "n_components": model.n_components_,
-        "loss": {"name": model.loss_.name} | vars(model.loss_),
+        "loss": {"name": model.loss_.name} | model.loss_.parameters,
         "result": {
             **{name: getattr(model.result_, name) for name in shown},
             "map": inputs.fingerprint(model),

@@ -161,7 +161,7 @@ def outcome(model: OrdinalEmbedding) -> str:
 
 def loss_text(model: OrdinalEmbedding) -> str:
     """Name and parameters of the loss of a map."""
-    return " ".join([model.loss_.name, *(f"{name}={value:.3g}" for name, value in vars(model.loss_).items())])
+    return " ".join([model.loss_.name, *(f"{name}={value:.3g}" for name, value in model.loss_.parameters.items())])
 
 
 def _facts(model: OrdinalEmbedding, found: Evaluation) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def _placement(model: OrdinalEmbedding) -> str:
         method = f"{LOSSES[model.loss_.name].help} ({authors}, {work.year})"
     if lapse := getattr(model.loss_, "lapse", 0.0):
         method += f" with a lapse rate of {percent(lapse)}"
-    if model.loss == "auto" and getattr(model, "penalty_", None) is not None:
+    if getattr(model, "penalty_", None) is not None:
         method += f" (loss, lapse rate and ridge penalty, {model.penalty_:.2g}, chosen on held-out answers)"
     seed = "" if model.random_state is None else f", seed {model.random_state}"
     starts = counted(int(model.n_init), "random start")

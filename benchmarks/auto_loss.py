@@ -1,10 +1,10 @@
-"""The default loss, which is chosen from the answers, beside every loss by name on simulated studies.
+"""Loss "auto", which is chosen from the answers, beside every loss by name on simulated studies.
 
-    python -m benchmarks.default [--quick] [--studies 8]
+    python -m benchmarks.auto_loss [--quick] [--studies 8]
 
 Answers are certain or follow a law of `nearer.questions.Crowd`; "flipped" of them are then reversed, a lapse rate twice
 as high. Errors are in per cent of right answers to random questions, ± a standard error over studies. Times are
-processor times of one thread, next to those of `tste`, the default before. The settings of `nearer.auto_loss` were
+processor times of one thread, next to those of `tste`, the default. The settings of `nearer.auto_loss` were
 chosen on studies like those "chosen on", with seeds below 50, and on human answers; seeds here begin at 50.
 """
 
@@ -98,7 +98,7 @@ ASIDE = [
 
 
 def row_of(group: str, study: Study, n_studies: int) -> dict[str, Any]:
-    """Mean errors of the default and of each loss; the lapse rates found."""
+    """Mean errors of "auto" and of each loss; the lapse rates found."""
     losses = ("auto", *loss_names())
     errors, lapses = np.empty((n_studies, len(losses))), []
     for number in range(n_studies):
@@ -112,7 +112,7 @@ def row_of(group: str, study: Study, n_studies: int) -> dict[str, Any]:
     best = errors[:, 1:].mean(axis=0).min()
     means = dict(zip([f"{loss} %" for loss in losses], errors.mean(axis=0)))
     row = {"data": group, "study": str(study), "flipped": study.wrong, **means, "gain on tste": gain.mean()}
-    row |= {"±": gain.std(ddof=1) / n_studies**0.5, "best loss - default": best - errors[:, 0].mean()}
+    row |= {"±": gain.std(ddof=1) / n_studies**0.5, "best loss - auto": best - errors[:, 0].mean()}
     near = np.abs(np.array(lapses) - 2.0 * study.wrong) <= 0.03
     return row | {"lapse rate": np.mean(lapses), "within .03": near.mean(), "studies": n_studies}
 
@@ -148,10 +148,10 @@ def main(arguments: list[str] | None = None) -> None:
         return
     rows = [row_of(group, study, options.studies) for group, studies in groups.items() for study in studies]
     print(table(rows))
-    print(f"written to {save('default', rows)}")
+    print(f"written to {save('auto_loss', rows)}")
     timed = times(TIMED)
     print(table(timed))
-    print(f"written to {save('default_times', timed)}")
+    print(f"written to {save('auto_loss_times', timed)}")
 
 
 if __name__ == "__main__":
