@@ -59,8 +59,8 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
     loss : str or Loss, default "tste"
         A name such as "ste", "tste" or "soe" (all: `nearer.losses.loss_names`), or an instance. "auto": ste or tste,
         with a lapse rate and, for the default solver, a ridge penalty, chosen on held-out answers, see
-        `nearer.auto_loss`; it takes two to three times as long and needs the answers in memory. In one dimension and for
-        more than 10,000 objects it is tste without lapses.
+        `nearer.auto_loss`; it takes two to three times as long and needs the answers in memory. In one dimension and
+        for more than 10,000 objects it is tste without lapses.
     loss_params : dict of str to float, optional
         Parameters of the loss, such as ``{"alpha": 1}`` for tste, or a lapse rate, ``{"lapse": 0.1}``. None for "auto".
     solver : str or Solver, default "auto"
