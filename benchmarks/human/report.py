@@ -21,7 +21,7 @@ from nearer.display import PALETTE
 from nearer.losses import loss_names
 from nearer.metrics import chance_level
 from nearer.metrics.by_answer import sampling_error
-from nearer.selection.thresholds import FOLDS_ALIKE, LEVEL
+from nearer.selection.thresholds import LEVEL
 
 Row = dict[str, Any]
 DOCS = common.ROOT / "docs" / "leaderboard.md"
@@ -37,9 +37,8 @@ def summarise(rows: list[Row], sets: dict[str, HumanSet]) -> Row:
     """A row for each set, grouping, dimension and entry: means over the splits, and the difference to the reference.
 
     Standard errors treat what was held out together (answers to a question, or of a participant) as one unit; the test
-    sets of the folds do not overlap, and a unit that is tested in several repeats still counts once. The maps of the
-    folds share most of their training answers and err together, so errors are `FOLDS_ALIKE` times as large, as in
-    `nearer.selection.evaluate`.
+    sets of the folds do not overlap, and a unit that is tested in several repeats still counts once. They are those of
+    the maps of these folds, as in `nearer.selection.evaluate`.
     """
     cells: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
@@ -62,8 +61,7 @@ def summarise(rows: list[Row], sets: dict[str, HumanSet]) -> Row:
             weights.append(split.weights)
             units.append(split.unit)
         value, weight, unit = (np.concatenate(parts) for parts in (values, weights, units))
-        alike = 1.0 if part[0]["grouping"] == "published" else FOLDS_ALIKE
-        error = alike * sampling_error(value, weight, [unit])
+        error = sampling_error(value, weight, [unit])
         half = float(t.ppf((1 + LEVEL) / 2, max(len(np.unique(unit)) - 1, 1))) * error
         return float(np.average(value, weights=weight)), error, half
 

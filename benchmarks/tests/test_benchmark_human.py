@@ -272,7 +272,7 @@ def test_differences_and_their_errors_are_those_of_a_literal_computation(made):
     n = sum(map(len, values.values()))
     mean = sum(map(sum, values.values())) / n
     sums = [sum(v - mean for v in unit) / n for unit in values.values()]
-    error = 1.2 * (sum(s * s for s in sums) * len(sums) / (len(sums) - 1)) ** 0.5
+    error = (sum(s * s for s in sums) * len(sums) / (len(sums) - 1)) ** 0.5
     assert found["difference"] == pytest.approx(mean)
     assert found["difference_error"] == pytest.approx(error)
     assert found["difference_half"] == pytest.approx(2.0 * error, rel=0.03)
