@@ -784,8 +784,11 @@ def svrg_pass(index, scale, kind, param, lapse, rows, d_near, d_far, step, seed,
 
 
 @_jit
-def sgd_pass(index, scale, kind, param, lapse, X, step, decay, seed, first, n_steps):
-    """Plain stochastic steps on X, in place; step t of the run has size ``step / (1 + decay * t)``."""
+def sgd_pass(index, scale, kind, param, lapse, X, step, decay, power, seed, first, n_steps):
+    """Plain stochastic steps on X, in place; step t of the run has size ``step / (1 + decay * t) ** power``.
+
+    The power is 1; as an argument it keeps the rounding, and so the bits, of earlier maps.
+    """
     n = index.shape[0]
     weighted = scale.shape[0] > 0
     for t in range(first, first + n_steps):
@@ -795,7 +798,9 @@ def sgd_pass(index, scale, kind, param, lapse, X, step, decay, seed, first, n_st
         a, b = loss_slopes(kind, param, lapse, near, far)
         if a == 0.0 and b == 0.0:
             continue
-        eta = 2.0 * step / (1.0 + decay * t)
+        eta = 2.0 * step
+        if decay > 0.0:
+            eta /= (1.0 + decay * t) ** power
         if weighted:
             eta *= scale[p]
         a *= eta

@@ -91,7 +91,7 @@ class BlockObjective(Objective):
     ) -> np.ndarray:
         X = self._points(X).copy()
         for block, steps in self._draws(n_steps, seed, first):
-            self._kernels.sgd_pass(block.index, block.scale, *self._code, X, float(step), float(decay), *steps)
+            self._kernels.sgd_pass(block.index, block.scale, *self._code, X, float(step), float(decay), 1.0, *steps)
         return X
 
     def adagrad_pass(
