@@ -25,7 +25,7 @@ class Deviation:
 
 def table(folder: Folder) -> str:
     """All deviations as a table in Markdown."""
-    lines = ["|paper (P) or scripts (S)|here|effect|", "|---|---|---|"]
+    lines = ["|paper (P) or scripts (S)|here|effect of theirs|", "|---|---|---|"]
     return "\n".join([*lines, *(f"|{d.theirs}|{d.here}|{_effect(d, folder)}|" for d in DEVIATIONS)])
 
 
@@ -58,12 +58,12 @@ def _summed(folder: Folder) -> str:
 def _accelerated(folder: Folder) -> str:
     runs = read_csv(folder("table1") / "runs.csv")
     return "to 0.15: " + ", ".join(
-        f"{_work(runs, 'authors', loss, 'cvx')} → {_work(runs, 'tuned', loss, 'cvx')} N" for loss in ("hinge", "ste")
+        f"{_work(runs, 'tuned', loss, 'cvx')} N → {_work(runs, 'authors', loss, 'cvx')}" for loss in ("hinge", "ste")
     )
 
 
 def _negative(folder: Folder) -> str:
-    rows = where(read_csv(folder("fig1") / "jumps.csv"), rule="bb")
+    rows = where(read_csv(folder("fig1") / "jumps.csv"), rule="bb", loss="tste")
     return f"{sum(row['negative'] for row in rows)} of {sum(row['steps'] for row in rows):,} BB steps are negative"
 
 

@@ -123,7 +123,7 @@ def _verdicts(found: list[Verdict]) -> str:
         count = f"{sum(case.as_claimed for case in v.cases)}/{len(v.cases)}"
         told = f"**{v.verdict}** {count}" + (f" ({parts})" if parts else "")
         rows.append((v.claim.name, v.claim.words, told if v.cases else v.verdict, v.figures))
-    return _markdown(("", "claim", "verdict, cases as claimed", "our figures"), rows)
+    return _markdown(("", "claim", "verdict, cases as claimed", "our figures (medians)"), rows)
 
 
 def _cases(found: list[Verdict], quick: bool) -> str:

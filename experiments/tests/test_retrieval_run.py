@@ -150,21 +150,18 @@ def test_reasonable_is_better_than_the_features_under_noise(folder):
     assert "Batch 6" in figures
 
 
-def test_longer_runs_of_cvx_are_cases_of_their_own(folder):
+def test_longer_runs_of_cvx_are_shown_but_do_not_count(folder):
     write_table2(folder, lambda loss, m, *_: 0.6 if m == "sbb" else 0.5)
     rows = read_csv(folder("table2") / "runs.csv")
     longer = [{**row, "budget": 90, "map": 0.9} for row in where(rows, method="cvx", settings="tuned", noise=0.1)]
     write_csv(folder("table2") / "runs.csv", rows + longer)
-    cases = non_convex(folder)[0]
-    worse = [case for case in cases if not case.as_claimed]
-    assert {case.name for case in worse} == {f"Digits, {x}, 10 %, (cvx 3x)" for x in ("GNMDS", "STE")}
+    cases, figures = non_convex(folder)
+    assert verdict(cases) == HOLDS
+    assert "cvx 0/2" in figures
 
 
-@pytest.mark.parametrize(
-    ("errors", "expected"), [((0.2, 0.3, 0.3), HOLDS), ((0.2, 0.3, 0.1), PART), ((0.2, 0.1, 0.1), NOT)]
-)
-def test_music_by_split(folder, errors, expected):
-    sbb, cvx, longer = errors
+def test_music_is_shown_but_does_not_count(folder):
+    sbb, cvx, longer = 0.2, 0.3, 0.1
     rows = [
         {"settings": settings, "budget": budget, "loss": loss, "method": method, "split": split,
          "test_error": error + 0.001 * split}
@@ -173,7 +170,9 @@ def test_music_by_split(folder, errors, expected):
     ]  # fmt: skip
     folder("music").mkdir()
     write_csv(folder("music") / "runs.csv", rows)
-    assert verdict(non_convex_on_music(folder)[0]) == expected
+    cases, figures = non_convex_on_music(folder)
+    assert not cases
+    assert "tuned GNMDS 0.202/0.302, tuned GNMDS (cvx 3x) 0.202/0.102" in figures
 
 
 def test_the_order_of_the_paper_agrees_with_itself(folder):
