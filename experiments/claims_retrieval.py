@@ -29,7 +29,8 @@ def best_retrieval(folder: Folder) -> tuple[list[Case], str]:
     printed, authors = (_superior(part, ("sbb0", "sbb"), ("map", "precision_at_40")) for part in _procedures(rows))
     text = (
         f"The better SBB: {_count(printed)} By their procedure: {verdict(authors)}, {_share(authors)}. In the paper's "
-        f"own table an SBB leads by more than the margin in {_paper_leads('sbb0', 'sbb')}, SBB_ε in {_paper_leads('sbb')}."
+        f"own table an SBB leads by more than the margin in {_paper_leads('sbb0', 'sbb')}, SBB_ε in "
+        f"{_paper_leads('sbb')}."
     )
     return printed, text
 
