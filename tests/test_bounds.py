@@ -17,10 +17,10 @@ pytestmark = pytest.mark.skipif(
 def test_an_object_outside_is_noticed(row):
     index, X, nothing = np.array([row], dtype=np.int32), np.ones((3, 2)), np.empty(0)
     calls = {
-        "value_block": (index, nothing, 0, 0.0, X, 0, 1),
-        "gradient_block": (index, nothing, 0, 0.0, X, 0, 1, np.zeros_like(X), nothing, nothing),
+        "value_block": (index, nothing, 0, 0.0, 0.0, X, 0, 1),
+        "gradient_block": (index, nothing, 0, 0.0, 0.0, X, 0, 1, np.zeros_like(X), nothing, nothing),
         "satisfied_block": (index, nothing, X, 0, 1),
-        "sgd_pass": (index, nothing, 0, 0.0, X, 0.1, 0.0, 1, 0, 5),
+        "sgd_pass": (index, nothing, 0, 0.0, 0.0, X, 0.1, 0.0, 1.0, 1, 0, 5),
     }
     for name, arguments in calls.items():
         with pytest.raises(IndexError):
@@ -30,4 +30,4 @@ def test_an_object_outside_is_noticed(row):
 def test_a_row_beyond_the_comparisons_is_noticed():
     index, X = np.array([[0, 1, 2]], dtype=np.int32), np.ones((3, 2))
     with pytest.raises(IndexError):
-        kernels.value_block(index, np.empty(0), 0, 0.0, X, 0, 2)
+        kernels.value_block(index, np.empty(0), 0, 0.0, 0.0, X, 0, 2)
