@@ -74,7 +74,12 @@ def page_size(person):
     return person.js("const page = document.documentElement; return [page.scrollWidth, page.scrollHeight]")
 
 
-@pytest.mark.parametrize("size", [(400, 740), (740, 360)])
+def in_tools(*values):
+    """Parameters of tests that `make tools` runs, not `make test`."""
+    return [pytest.param(value, marks=pytest.mark.tools) for value in values]
+
+
+@pytest.mark.parametrize("size", [(400, 740), *in_tools((740, 360))])
 @pytest.mark.parametrize(("kind", "taps"), [("odd-one-out", [[0], [1], [2]]), ("rankings", [[5, 0, 3], [5, 1, 3]])])
 def test_by_touch_on_a_phone(serve, person, kind, taps, size):
     served = serve(kind=kind, number=len(taps), options=6, choose=3, cannot_tell=True, practice=False)
@@ -112,9 +117,7 @@ def site():
     server.server_close()
 
 
-@pytest.mark.parametrize(
-    "size", [pytest.param((320, 700), marks=pytest.mark.tools), (400, 740), (740, 360), (1400, 900)]
-)
+@pytest.mark.parametrize("size", [(400, 740), *in_tools((320, 700), (740, 360), (1400, 900))])
 def test_from_a_recruiting_site_and_back(serve, person, site, database, tmp_path, size):
     """No consent, a screening answer, the whole study, and too late: each ends at its own address."""
     ends = {f"{end}_link": f"{site}/complete?cc={end}" for end in ("declined", "screened_out", "full")}
@@ -182,7 +185,7 @@ def test_from_a_recruiting_site_and_back(serve, person, site, database, tmp_path
     assert json.loads(rows["yes"].parameters) == {"SESSION_ID": "se", "STUDY_ID": "st"}
 
 
-@pytest.mark.parametrize("size", [(400, 740), (740, 360), (1400, 900)])
+@pytest.mark.parametrize("size", [(740, 360), *in_tools((400, 740), (1400, 900))])
 def test_who_runs_out_of_time_goes_back(serve, person, site, size):
     served = serve(number=3, minutes=10, practice=False, timed_out_link=f"{site}/complete?cc=time")
     person.size(*size, mobile=size[0] < 1000)
