@@ -359,8 +359,9 @@ def test_cannot_tell_pause_and_resume(serve, person):
     person.ready(shown)
 
 
-@pytest.mark.parametrize(("width", "height"), [(400, 900), (740, 360), (1400, 900)])
-def test_pictures_sounds_and_html(person, serve, tmp_path, width, height):
+@pytest.mark.parametrize("size", [(400, 900), *in_tools((740, 360), (1400, 900))])
+def test_pictures_sounds_and_html(person, serve, tmp_path, size):
+    width, height = size
     folder = tmp_path / "source"
     folder.mkdir()
     rows = ["name,image,audio,html,text"]

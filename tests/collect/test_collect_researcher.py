@@ -113,7 +113,10 @@ def covers(one, other):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("width", "height"), [(400, 900), (740, 360), (1400, 900)])
+@pytest.mark.parametrize(
+    ("width", "height"),
+    [(400, 900), *(pytest.param(*size, marks=pytest.mark.tools) for size in [(740, 360), (1400, 900)])],
+)
 def test_the_page_shows_the_study(person, serve, width, height):
     words = [f"object number {number}" for number in range(12)]
     served = serve(words=words, number=40, repeats=10, catch=2)
