@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from scipy.stats import t
 
+from nearer.alignment.asked import Asked
 from nearer.alignment.object_models import Features, ObjectModel, as_model
 from nearer.alignment.transform import Gain, learned_gain
 from nearer.check import check
@@ -71,7 +72,8 @@ class Alignment:
     n_answers: float  # that were predicted
     n_left_out: float  # answers about objects that some model lacks
     missing: dict[str, list[str]]  # model -> objects of the answers that it lacks
-    unknown: dict[str, int] = field(default_factory=dict)  # model -> its objects that are in no answer
+    unknown: dict[str, int]  # model -> its objects that are in no answer
+    compared: dict[str, str]  # model -> cosine, euclidean, dot; distances, similarities: as given
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as plain data."""
@@ -111,8 +113,9 @@ def align(
 ) -> Alignment:
     """Measure which share of people's answers each model predicts.
 
-    A model predicts an answer if all comparisons that follow from it hold strictly: for an odd-one-out answer, if the
-    two other objects are the most similar pair.
+    A model predicts an answer if all comparisons that follow from it hold: for an odd-one-out answer, if the two other
+    objects are the most similar pair. Where similarities are equal, it guesses: the answer counts with the probability
+    of a correct guess. Answers count by their weight.
 
     Parameters
     ----------
@@ -142,36 +145,38 @@ def align(
     if similarity not in SIMILARITIES:
         raise ValueError(f"similarity: got {similarity!r}, expected one of {', '.join(SIMILARITIES)}")
     if not isinstance(models, Mapping) or not models or BEST_MAP in models:
-        raise ValueError(f"models: got {shown(models)}, expected models by name (not {BEST_MAP!r}), at least one")
+        got = listed(map(shown, models)) if isinstance(models, Mapping) else type(models).__name__
+        raise ValueError(f"models: got {got or 'none'}, expected models by name (not {BEST_MAP!r}), at least one")
     if best_map is not None and best_map != "auto":
         check_integer(best_map, "best_map", 1)
     report = progress or (lambda line: None)
     answers = as_comparisons(comparisons)
-    measures = {name: "euclidean" if hasattr(given, "embedding_") else similarity for name, given in models.items()}
     known = {name: as_model(given) for name, given in models.items()}
+    measures = {name: _measure(models[name], model, similarity) for name, model in known.items()}
     answers, rows, missing, n_left_out = _matched(answers, known)
     rng = as_generator(random_state)
 
-    first, answer = first_rows(answers)
+    asked = Asked.of(answers)
     predicted: dict[str, np.ndarray] = {}
     for name, model in known.items():
-        predicted[name] = _predicted(model, measures[name], rows[name], answers, answer)
+        first, second = rows[name][asked.pairs].T
+        predicted[name] = asked.predicted(model.similarity(first, second, measures[name]))
     seed = int(rng.integers(2**31))
     if best_map is not None:
         report(f"{BEST_MAP}: {_FOLDS} folds")
-        predicted[BEST_MAP] = _predicted_by_maps(answers, answer, best_map, seed, n_jobs)
+        predicted[BEST_MAP] = _predicted_by_maps(answers, asked.answer, best_map, seed, n_jobs)
     gains = []
     for name, model in known.items():
         if transform and isinstance(model, Features):
             report(f"transform of {name}")
             X = model.values[rows[name]]
-            gain = learned_gain(name, X, measures[name], answers, np.random.default_rng(seed))
+            gain = learned_gain(name, X, measures[name], asked, np.random.default_rng(seed))
             gains += [] if gain is None else [gain]
             if gain is None:
                 why = "too few answers are about objects of one fold alone"
                 warnings.warn(f"transform of {name} left out: {why}", InputWarning, stacklevel=2)
 
-    units = _Units.of(answers, first)
+    units = _Units.of(answers, asked)
     scores = [ModelScore(name, *units.shares(values)) for name, values in predicted.items()]
     order = sorted(scores, key=lambda score: -score.accuracy)
     pairs = [(one.name, other.name) for one, other in combinations(order, 2)]
@@ -184,7 +189,14 @@ def align(
         scores, differences, gains, chance_level(answers), *ceiling,
         n_answers=answers.n_answers, n_left_out=n_left_out, missing=missing,
         unknown={name: len(model.values) - int((rows[name][answers.seen] >= 0).sum()) for name, model in known.items()},
+        compared=measures,
     )  # fmt: skip
+
+
+def _measure(given: Any, model: ObjectModel, similarity: str) -> str:
+    if not isinstance(model, Features):
+        return type(model).__name__.lower()
+    return "euclidean" if hasattr(given, "embedding_") else similarity
 
 
 def _names(answers: Comparisons) -> np.ndarray:
@@ -199,6 +211,7 @@ def _matched(
     rows, missing = {}, {}
     everywhere = np.ones(len(names), dtype=bool)
     for name, model in models.items():
+        _refuse_other_numbers(name, model, answers, set(names[answers.seen].tolist()))
         rows[name] = model.rows_of(names)
         lacks = (rows[name] < 0) & answers.seen
         if lacks.any():
@@ -215,19 +228,22 @@ def _matched(
     return whole, rows, missing, answers.n_answers - whole.n_answers
 
 
+def _refuse_other_numbers(name: str, model: ObjectModel, answers: Comparisons, asked: set[str]) -> None:
+    """Refuse rows without names unless their number fits, and rows counted from 0 where answers count from 1."""
+    n, n_objects = len(model.values), answers.n_objects
+    if model.labels is None and (n < n_objects or (n > n_objects and answers.labels is not None)):
+        raise ValueError(f"models: {name!r}: got {n:,} rows without names, expected {n_objects:,}; give labels")
+    counted_from_0 = model.labels is not None and model.labels.tolist() == [str(row) for row in range(n)]
+    if counted_from_0 and str(n) in asked and "0" not in asked:
+        got = f"rows counted from 0 to {n - 1}, but the answers count objects from 1 to {n}"
+        raise ValueError(f"models: {name!r}: got {got}; give labels")
+
+
 def _all_of(holds: np.ndarray, answers: Comparisons) -> np.ndarray:
     """Whether something holds for all comparisons of each entry of `answers.answers`."""
     if answers.answer is None:
         return holds
     return np.bincount(answers.answer, weights=~holds, minlength=len(answers.answers)) == 0
-
-
-def _predicted(
-    model: ObjectModel, measure: str, rows: np.ndarray, answers: Comparisons, answer: np.ndarray
-) -> np.ndarray:
-    i, j, l, k = rows[answers.quadruplets()].T  # noqa: E741 - the names of the convention d(i, j) < d(l, k)
-    holds = model.similarity(i, j, measure) > model.similarity(l, k, measure)
-    return (np.bincount(answer, weights=~holds) == 0).astype(float)
 
 
 def _predicted_by_maps(
@@ -262,15 +278,15 @@ def _quantile(degrees: float) -> float:
 class _Units:
     """Who answered what: answers to one question depend on each other, and so do those of one participant."""
 
-    votes: np.ndarray
+    weights: np.ndarray
     question: np.ndarray
     person: np.ndarray | None
 
     @classmethod
-    def of(cls, answers: Comparisons, first: np.ndarray) -> _Units:
+    def of(cls, answers: Comparisons, asked: Asked) -> _Units:
         people = answers.people
-        person = None if people is None or len(set(people.codes)) < FEWEST else people.codes[first]
-        return cls(answers.votes[first], question_of_rows(answers)[first], person)
+        person = None if people is None or len(set(people.codes)) < FEWEST else people.codes[first_rows(answers)[0]]
+        return cls(asked.weights, asked.question, person)
 
     def shares(self, values: np.ndarray) -> tuple[float, Interval, Interval | None]:
         """Mean, and Wilson's intervals with the effective number of answers, by question and by participant."""
@@ -292,6 +308,6 @@ class _Units:
     def _means(self, values: np.ndarray) -> list[tuple[float, float, int]]:
         """Mean, standard error and number of units, by question and, if known, by participant."""
         known = np.isfinite(values)
-        mean = float(np.average(values[known], weights=self.votes[known]))
+        mean = float(np.average(values[known], weights=self.weights[known]))
         by = [unit for unit in (self.question, self.person) if unit is not None]
-        return [(mean, sampling_error(values, self.votes, [unit]), len(np.unique(unit[known]))) for unit in by]
+        return [(mean, sampling_error(values, self.weights, [unit]), len(np.unique(unit[known]))) for unit in by]

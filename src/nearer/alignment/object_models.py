@@ -65,6 +65,12 @@ class ObjectModel:
 class Features(ObjectModel):
     """Features or coordinates of objects, shape (n_objects, n_features)."""
 
+    def _check(self, values: np.ndarray) -> None:
+        super()._check(values)
+        largest = np.abs(values).max()
+        if largest and not 1e-100 < largest < 1e100:  # squares would overflow or vanish
+            raise ValueError(f"Features: got values up to {largest:.3g}, expected 1e-100 to 1e100; rescale them")
+
     def similarity(self, first: np.ndarray, second: np.ndarray, measure: str) -> np.ndarray:
         X = unit_rows(self.values) if measure == "cosine" else self.values
         found = np.empty(len(first))
@@ -77,18 +83,26 @@ class Features(ObjectModel):
 
 
 class Similarities(ObjectModel):
-    """A symmetric matrix of similarities, shape (n_objects, n_objects)."""
+    """A symmetric matrix of similarities, shape (n_objects, n_objects); nothing is more similar than to itself."""
 
     def _check(self, values: np.ndarray) -> None:
         super()._check(values)
+        name, tolerance = type(self).__name__, 1e-6 * np.abs(values).max()
         if len(values) != values.shape[1]:
-            raise ValueError(f"{type(self).__name__}: got shape {values.shape}, expected {self._expected(len(values))}")
+            raise ValueError(f"{name}: got shape {values.shape}, expected {self._expected(len(values))}")
         off = np.abs(values - values.T)
-        if off.max() > 1e-6 * max(np.abs(values).max(), 1e-300):
+        if off.max() > tolerance:
             row, column = np.unravel_index(off.argmax(), off.shape)
             got = f"{values[row, column]:.6g} and {values[column, row]:.6g}"
             where = f"rows {row} and {column}"
-            raise ValueError(f"{type(self).__name__}: got {got} between {where}, expected a symmetric matrix")
+            raise ValueError(f"{name}: got {got} between {where}, expected a symmetric matrix")
+        self._check_own(values, tolerance)
+
+    def _check_own(self, values: np.ndarray, tolerance: float) -> None:
+        others = values + np.diag(np.full(len(values), np.inf))
+        if (np.diag(values) < others.min(axis=1) - tolerance).all():
+            got = "every object less similar to itself than to any other"
+            raise ValueError(f"Similarities: got {got}, expected similarities; are these distances?")
 
     def _expected(self, n: int) -> str:
         return f"({n}, {n}), a value for each pair of objects"
@@ -98,7 +112,14 @@ class Similarities(ObjectModel):
 
 
 class Distances(Similarities):
-    """A symmetric matrix of distances, shape (n_objects, n_objects)."""
+    """A symmetric matrix of distances, shape (n_objects, n_objects); not below 0, and 0 from an object to itself."""
+
+    def _check_own(self, values: np.ndarray, tolerance: float) -> None:
+        own = np.diag(values)
+        if values.min() < -tolerance or np.abs(own).max() > tolerance:
+            got = f"{values.min():.6g}" if values.min() < -tolerance else f"{np.abs(own).max():.6g} in the diagonal"
+            expected = "distances: 0 in the diagonal, nothing below 0"
+            raise ValueError(f"Distances: got {got}, expected {expected}; are these similarities?")
 
     def similarity(self, first: np.ndarray, second: np.ndarray, measure: str) -> np.ndarray:
         return -self.values[first, second]

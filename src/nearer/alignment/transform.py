@@ -12,9 +12,8 @@ from scipy.special import expit
 from scipy.stats import t
 from threadpoolctl import threadpool_limits
 
+from nearer.alignment.asked import Asked
 from nearer.alignment.object_models import unit_rows
-from nearer.data import Comparisons
-from nearer.data.splits import first_rows, question_of_rows
 from nearer.metrics.by_answer import sampling_error
 
 
@@ -47,38 +46,42 @@ class Gain:
     share_learned: float  # fraction of the fits in which a transform was better than none in the inner folds
 
 
-def learned_gain(name: str, X: np.ndarray, measure: str, answers: Comparisons, rng: np.random.Generator) -> Gain | None:
+def learned_gain(name: str, X: np.ndarray, measure: str, asked: Asked, rng: np.random.Generator) -> Gain | None:
     """Learn transforms of X (n_objects, n_features) with folds over objects; None if there are too few answers."""
     with threadpool_limits(1):  # the matrices are small
-        return _learned_gain(name, _Problem.of(X, measure, answers), np.flatnonzero(answers.seen), rng)
+        if X.shape[1] > X.shape[0]:  # rotated: as many numbers as there are objects say the same
+            left, length, _ = np.linalg.svd(X, full_matrices=False)
+            X = left * length
+        return _learned_gain(name, _Problem(X, measure, asked), np.unique(asked.pairs), rng)
 
 
 def _learned_gain(name: str, problem: _Problem, objects: np.ndarray, rng: np.random.Generator) -> Gain | None:
-    sums, times, was_learned, of_fold = np.zeros((2, problem.n)), np.zeros(problem.n), [], []
+    asked = problem.asked
+    sums, times, was_learned, of_fold = np.zeros((2, asked.n)), np.zeros(asked.n), [], []
     plain = problem.predicted()
     for _ in range(SETTING.n_repeats):
         for inside, outside in _parts(objects, rng):
-            test = problem.within(outside)
-            if min(problem.within(inside).sum(), test.sum()) < SETTING.fewest:
+            test = asked.within(outside)
+            if min(asked.within(inside).sum(), test.sum()) < SETTING.fewest:
                 continue
             penalty = _best_penalty(problem, plain, inside, rng)
             was_learned.append(penalty is not None)
             after = plain if penalty is None else problem.predicted(problem.transforms(inside)[penalty])
             sums[:, test] += plain[test], after[test]
             times[test] += 1
-            of_fold.append(np.average((after - plain)[test], weights=problem.votes[test]))
+            of_fold.append(np.average((after - plain)[test], weights=asked.weights[test]))
     held_out = np.flatnonzero(times)
     if len(of_fold) < 2:
         return None
-    votes = problem.votes[held_out]
+    weights = asked.weights[held_out]
     before, after = sums[:, held_out] / times[held_out]
-    gain = float(np.average(after - before, weights=votes))
-    error = sampling_error(after - before, votes, [problem.question[held_out]])
+    gain = float(np.average(after - before, weights=weights))
+    error = sampling_error(after - before, weights, [asked.question[held_out]])
     # Fits to overlapping parts are not independent: the corrected variance of Nadeau and Bengio (2003).
     overlap = 1.0 / len(of_fold) + 1.0 / (SETTING.n_folds - 1)
     error = max(error, float(np.std(of_fold, ddof=1)) * overlap**0.5)
     half = float(t.ppf(0.975, len(of_fold) - 1)) * error
-    first, last = (float(np.average(each, weights=votes)) for each in (before, after))
+    first, last = (float(np.average(each, weights=weights)) for each in (before, after))
     learned = float(np.mean(was_learned))
     return Gain(name, first, last, gain, gain - half, gain + half, len(held_out), learned)
 
@@ -94,8 +97,8 @@ def _best_penalty(problem: _Problem, plain: np.ndarray, objects: np.ndarray, rng
     """Number of the penalty with the best accuracy on held-out objects; None if no transform is clearly better."""
     gains = []
     for inside, outside in _parts(objects, rng):
-        test = problem.within(outside)
-        if problem.within(inside).any() and test.any():
+        test = problem.asked.within(outside)
+        if problem.asked.within(inside).any() and test.any():
             gains.append([(problem.predicted(A) - plain)[test] for A in problem.transforms(inside)])
     if not gains:
         return None
@@ -107,48 +110,18 @@ def _best_penalty(problem: _Problem, plain: np.ndarray, objects: np.ndarray, rng
 
 @dataclass(frozen=True)
 class _Problem:
-    """Answers about objects with features, and the pairs of objects whose similarities they compare."""
+    """Answers about objects with features."""
 
     X: np.ndarray  # (n_objects, p)
     measure: str
-    pairs: np.ndarray  # (n_pairs, 2)
-    near: np.ndarray  # pair of each comparison, (N,)
-    far: np.ndarray
-    answer: np.ndarray  # of each comparison, (N,)
-    votes: np.ndarray  # of each answer, (n,)
-    question: np.ndarray  # (n,)
-
-    @classmethod
-    def of(cls, X: np.ndarray, measure: str, answers: Comparisons) -> _Problem:
-        first, answer = first_rows(answers)
-        if X.shape[1] > X.shape[0]:  # rotated: as many numbers as there are objects say the same
-            left, length, _ = np.linalg.svd(X, full_matrices=False)
-            X = left * length
-        both = np.sort(answers.quadruplets().reshape(-1, 2), axis=1)
-        pairs, number = np.unique(both, axis=0, return_inverse=True)
-        near, far = number.reshape(-1, 2).T
-        return cls(X, measure, pairs, near, far, answer, answers.votes[first], question_of_rows(answers)[first])
-
-    @property
-    def n(self) -> int:
-        """Number of answers."""
-        return len(self.votes)
-
-    def within(self, objects: np.ndarray) -> np.ndarray:
-        """Which answers are about these objects alone: bool, (n,)."""
-        inside = np.asarray(np.isin(self.pairs, objects).all(axis=1))
-        return self._all_of(inside[self.near] & inside[self.far])
-
-    def _all_of(self, holds: np.ndarray) -> np.ndarray:
-        return np.bincount(self.answer, weights=~holds) == 0
+    asked: Asked
 
     def predicted(self, transform: np.ndarray | None = None) -> np.ndarray:
         """Which answers the features predict, float (n,); `transform` (p, p) is added to the identity."""
-        similar = self._similarities(self.X if transform is None else self.X + self.X @ transform)
-        return self._all_of(similar[self.near] > similar[self.far]).astype(float)
+        return self.asked.predicted(self._similarities(self.X if transform is None else self.X + self.X @ transform))
 
     def _similarities(self, Z: np.ndarray) -> np.ndarray:
-        i, j = self.pairs.T
+        i, j = self.asked.pairs.T
         if self.measure == "euclidean":
             return -((Z[i] - Z[j]) ** 2).sum(axis=1)
         if self.measure == "cosine":
@@ -157,7 +130,7 @@ class _Problem:
 
     def _pulled_back(self, Z: np.ndarray, slope: np.ndarray) -> np.ndarray:
         """Gradient in Z (n_objects, p), given the derivatives by the similarity of each pair."""
-        links = coo_array((slope, self.pairs.T), shape=(len(Z), len(Z))).tocsr()
+        links = coo_array((slope, self.asked.pairs.T), shape=(len(Z), len(Z))).tocsr()
         links = links + links.T
         if self.measure == "euclidean":
             return 2.0 * (links @ Z - links.sum(axis=1)[:, None] * Z)
@@ -171,11 +144,13 @@ class _Problem:
     def transforms(self, objects: np.ndarray) -> list[np.ndarray]:
         """The best transform (p, p), less the identity, for each penalty, from answers about these objects alone.
 
-        Minimises the mean of ``log(1 + exp(-exp(b) (s_near - s_far)))``, with b free, plus the penalty times
+        Minimises the weighted mean of ``log(1 + exp(-exp(b) (s_near - s_far)))``, with b free, plus the penalty times
         the squared norm of ``A``, over the features ``x + V A V' x``; the columns of V are the principal directions.
         """
-        rows = self.within(objects)[self.answer]
-        near, far = self.near[rows], self.far[rows]
+        rows = self.asked.within(objects)[self.asked.answer]
+        near, far = self.asked.near[rows], self.asked.far[rows]
+        weights = self.asked.weights[self.asked.answer[rows]]
+        weights = weights / weights.sum()
         V = np.linalg.svd(self.X[objects], full_matrices=False)[2][: SETTING.n_directions].T
         B, r = self.X @ V, V.shape[1]
         spread = float(np.std(np.subtract(*(self._similarities(self.X)[which] for which in (near, far))))) or 1.0
@@ -185,10 +160,10 @@ class _Problem:
             Z = self.X + B @ A @ V.T
             similar = self._similarities(Z)
             margin = scale * (similar[near] - similar[far])
-            slope = -expit(-margin) / len(near)
+            slope = -expit(-margin) * weights
             of_pairs = np.bincount(near, slope * scale, len(similar)) - np.bincount(far, slope * scale, len(similar))
             by_A = B.T @ self._pulled_back(Z, of_pairs) @ V + 2.0 * penalty * A
-            value = float(np.logaddexp(0.0, -margin).mean() + penalty * (A**2).sum())
+            value = float(weights @ np.logaddexp(0.0, -margin) + penalty * (A**2).sum())
             return value, np.append(by_A.ravel(), slope @ margin)
 
         found, free = [], np.zeros(r * r + 1)

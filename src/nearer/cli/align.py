@@ -68,7 +68,13 @@ def align_command(
         for path in paths:
             is_map = holds is Features and (Path(path).is_dir() or path.lower().endswith(".nearer"))
             name = path if Path(path).stem in known else Path(path).stem
+            if name in known:
+                raise click.UsageError(f"{path}: got this model twice, expected each once")
             known[name] = inputs.open_map(path) if is_map else read_model(path, holds)
+            if not is_map:
+                n, width = known[name].values.shape
+                how = f"{width:,} features each, compared by {similarity}" if holds is Features else holds.__name__.lower()
+                say.note(f"{path}: {n:,} objects, {how}")
     result = inputs.read_answers(say, file, reading)
     with say.compiling():
         found = align(

@@ -141,6 +141,12 @@ def read_features(path: str | os.PathLike[str]) -> tuple[np.ndarray, np.ndarray 
     if labels is None and (named := _called(table.names, _LABEL)):
         position = table.names.index(named[0])
         labels, at = table.read([position])[position].astype(str), [one for one in at if one != position]
+    # The columns of an array x of shape (n_objects, p) are called x_1 to x_p.
+    arrays = [table.names[one][:-2] for one in at if table.names[one].endswith("_1")]
+    others = [table.names[one] for one in at if arrays and not table.names[one].startswith(f"{arrays[0]}_")]
+    if others:
+        got = f"got {listed(others, 3)} beside the array {arrays[0]!r}"
+        raise FileFormatError(f"{name}: {got}, expected one array of numbers, and perhaps labels")
     columns = table.read(at)
     for position, column in columns.items():
         if column.dtype.kind not in "biuf":
