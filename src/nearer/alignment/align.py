@@ -20,9 +20,9 @@ from nearer.data import Comparisons
 from nearer.data.coded import Coded
 from nearer.data.messages import counted, listed, shown
 from nearer.data.splits import first_rows, fold_of_rows, question_of_rows
-from nearer.data.validate import as_generator, check_integer
+from nearer.data.validate import as_generator, check_bool, check_integer
 from nearer.estimator import OrdinalEmbedding
-from nearer.io.coerce import as_comparisons
+from nearer.io.coerce import as_comparisons, is_named
 from nearer.metrics import chance_level, wilson_interval
 from nearer.metrics.by_answer import sampling_error, satisfied_answers
 from nearer.metrics.comparison import filled
@@ -119,7 +119,7 @@ def align(
 
     Parameters
     ----------
-    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes
+    comparisons : Comparisons, or what `OrdinalEmbedding.fit` takes in memory
         Answers of people. Objects are matched by label; without labels, their numbers are rows of the models.
     models : mapping of str to model
         Name -> features, an array (n_objects, n_features) or a pandas table; `Distances` or `Similarities`; or a fitted
@@ -147,11 +147,12 @@ def align(
     if not isinstance(models, Mapping) or not models or BEST_MAP in models:
         got = listed(map(shown, models)) if isinstance(models, Mapping) else type(models).__name__
         raise ValueError(f"models: got {got or 'none'}, expected models by name (not {BEST_MAP!r}), at least one")
+    check_bool(transform, "transform")
     if best_map is not None and best_map != "auto":
         check_integer(best_map, "best_map", 1)
     report = progress or (lambda line: None)
     answers = as_comparisons(comparisons)
-    known = {name: as_model(given) for name, given in models.items()}
+    known = {name: as_model(given, is_named(comparisons)) for name, given in models.items()}
     measures = {name: _measure(models[name], model, similarity) for name, model in known.items()}
     answers, rows, missing, n_left_out = _matched(answers, known)
     rng = as_generator(random_state)

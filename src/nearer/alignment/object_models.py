@@ -24,7 +24,8 @@ class ObjectModel:
     values : array-like of float
         Finite. A pandas table brings its index as labels.
     labels : sequence of str, shape (n_objects,), optional
-        Names of the objects. Default: the rows are the objects of the answers, in their order.
+        Names of the objects. Default: the rows are the objects of `Comparisons`, in their order; for answers in a table
+        or a file, they are called 0, 1, ...
     """
 
     values: np.ndarray
@@ -131,12 +132,14 @@ def unit_rows(X: np.ndarray) -> np.ndarray:
     return X / np.where(length > 0, length, 1.0)
 
 
-def as_model(given: Any) -> ObjectModel:
-    """Features unless it says otherwise; a fitted map gives its coordinates, without objects that have none."""
-    if isinstance(given, ObjectModel):
-        return given
+def as_model(given: Any, numbered: bool = False) -> ObjectModel:
+    """Features unless it says otherwise; a fitted map gives its coordinates, without objects that have none.
+
+    With `numbered`, rows without names are called 0, 1, ...
+    """
     if not hasattr(given, "embedding_"):
-        return Features(given)
+        model = given if isinstance(given, ObjectModel) else Features(given)
+        return type(model)(model.values, np.arange(len(model.values))) if numbered and model.labels is None else model
     placed = np.isfinite(given.embedding_).all(axis=1)
     names = np.arange(len(placed)) if given.labels_ is None else np.asarray(given.labels_)
     return Features(given.embedding_[placed], names[placed])

@@ -115,13 +115,14 @@ def check_fraction(value: Any, name: str) -> float:
 
 
 def check_numbers(values: Any, name: str) -> np.ndarray:
+    refuse_masked(values, name, "numbers")
     try:
         array = np.asarray(values)
         if array.dtype.kind in "cmM":
             raise TypeError
         return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name}: got {shown(values)}, expected numbers") from None
+        raise ValueError(f"{name}: got {shown(' '.join(str(values).split()))}, expected numbers") from None
 
 
 def check_objects(n_objects: Any, labels: Any) -> tuple[int | None, np.ndarray | None]:
