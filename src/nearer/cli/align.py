@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nearer.cli import inputs, options
-from nearer.cli.output import TABLES, OutputFile, Say, command
-from nearer.registry import SIMILARITIES
+from nearer.cli.output import TABLES, OutputFile, Say, command, repeat_command
+from nearer.registry import PAGES, SIMILARITIES
 
 if TYPE_CHECKING:
     from nearer.alignment import Alignment
@@ -41,6 +41,7 @@ def _dimension(value: str) -> int | str | None:
 )
 @click.option("-o", "--out", type=OutputFile(*TABLES), help="CSV file to write, with a row for each model.")
 @options.PICTURE
+@click.option("--report", type=OutputFile(*PAGES), help="Also write the report of a map, with a section on the models.")
 @options.RANDOM_STATE
 @options.N_JOBS
 @options.FORCE
@@ -48,7 +49,7 @@ def _dimension(value: str) -> int | str | None:
 def align_command(
     say: Say, file: str, models: tuple[str, ...], distances: tuple[str, ...], similarities: tuple[str, ...],
     similarity: str, transform: bool, best_map: int | str | None, out: str | None, picture: str | None,
-    random_state: int, n_jobs: int | None, **reading: Any,
+    report: str | None, random_state: int, n_jobs: int | None, **reading: Any,
 ) -> None:  # fmt: skip
     """Report which share of the answers in FILE each MODEL predicts.
 
@@ -73,8 +74,8 @@ def align_command(
             known[name] = inputs.open_map(path) if is_map else read_model(path, holds)
             if not is_map:
                 n, width = known[name].values.shape
-                how = f"{width:,} features each, compared by {similarity}" if holds is Features else holds.__name__.lower()
-                say.note(f"{path}: {n:,} objects, {how}")
+                what = f"features: {width:,}, compared by {similarity}" if holds is Features else holds.__name__
+                say.note(f"{path}: {n:,} objects; {what.lower()}")
     result = inputs.read_answers(say, file, reading)
     with say.compiling():
         found = align(
@@ -82,6 +83,14 @@ def align_command(
             n_jobs=n_jobs, progress=say.note,
         )  # fmt: skip
     _write(say, found, out, picture)
+    if report is not None:
+        from nearer import OrdinalEmbedding
+        from nearer.reports import write_report
+
+        model = OrdinalEmbedding(best_map or 2, random_state=random_state, n_jobs=n_jobs).fit(result.comparisons)
+        shown: dict[str, Any] = {"alignment": found, "command": repeat_command(), "progress": say.note}
+        write_report(model, result.comparisons, report, force=say.force, **shown)
+        say.note(f"wrote {report}")
     say.result(found.to_dict() | {"input": result.facts()}, "\n".join(alignment_lines(found)))
 
 

@@ -122,7 +122,7 @@ def check_numbers(values: Any, name: str) -> np.ndarray:
             raise TypeError
         return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name}: got {shown(' '.join(str(values).split()))}, expected numbers") from None
+        raise ValueError(f"{name}: got {' '.join(shown(values).split())}, expected numbers") from None
 
 
 def check_objects(n_objects: Any, labels: Any) -> tuple[int | None, np.ndarray | None]:

@@ -23,6 +23,7 @@ from nearer.selection import Evaluation, evaluate, find_clusters
 from nearer.selection.evaluate import answers_about
 
 if TYPE_CHECKING:
+    from nearer.alignment import Alignment
     from nearer.estimator import OrdinalEmbedding
 
 
@@ -53,6 +54,7 @@ class Report:
     violations: WorstComparisons | None = None  # from worst_comparisons(merge=True)
     check: Mapping[str, Any] | None = None  # from check(comparisons, n_components).to_dict()
     people: Mapping[str, Any] | None = None  # from ParticipantTable.table()
+    alignment: Alignment | None = None  # of models with the answers
     flow: Sequence[str] = ()  # from the answers collected to those analysed, in sentences
     n_answers: Sequence | np.ndarray | None = None  # (n_objects,): answers that name each object
     images: str | os.PathLike | None = None  # folder of pictures whose file names without ending are the labels
@@ -84,7 +86,8 @@ class Report:
 def write_report(
     model: OrdinalEmbedding, comparisons: Any = None, path: str | os.PathLike | None = None, *,
     title: str | None = None, groups: Sequence | np.ndarray | None = None, images: str | os.PathLike | None = None,
-    command: str = "", facts: Mapping[str, Any] | None = None, force: bool = False, **studies: Any,
+    command: str = "", facts: Mapping[str, Any] | None = None, alignment: Alignment | None = None, force: bool = False,
+    **studies: Any,
 ) -> Report:  # fmt: skip
     """Measure how far to trust a map, and write one HTML file that shows both.
 
@@ -98,6 +101,8 @@ def write_report(
         HTML file to write; without it, nothing is written.
     title, groups, images, command, facts
         As in `Report`.
+    alignment : Alignment, optional
+        From `nearer.alignment.align`; shown in a section of its own.
     force : bool
         Replace an existing file.
     **studies : Any
@@ -109,7 +114,8 @@ def write_report(
         refuse_unwritable(path, force)
     answers = answers_about(model, comparisons)
     found = evaluate(model, answers, **studies)
-    made = describe(model, answers, found, title=title, groups=groups, images=images, command=command, facts=facts)
+    page = {"title": title, "groups": groups, "images": images, "command": command, "alignment": alignment}
+    made = describe(model, answers, found, facts=facts, **page)
     if path is not None:
         made.save(path, force=force)
     return made

@@ -17,6 +17,7 @@ from nearer.reports import sentences
 from nearer.reports.thumbnails import load_thumbnails
 
 if TYPE_CHECKING:
+    from nearer.alignment import Alignment, ModelScore
     from nearer.metrics import WorstComparisons
     from nearer.reports.content import Report
 
@@ -223,6 +224,43 @@ def _convergence(report: Report, history: Mapping[str, Any]) -> str:
     return body
 
 
+def _alignment(_report: Report, found: Alignment) -> str:
+    facts = " ".join(f"{line[:1].upper()}{line[1:]}." for line in sentences.alignment_facts(found))
+    scores = sorted(found.scores, key=lambda score: -score.accuracy)
+    board = "".join(_bar(score, found) for score in scores)
+    body = (
+        f'<p>{sentences.ALIGNMENT}</p><p>{_sentence(facts)}</p><dl class="scores bars">{board}'
+        '</dl><p class="scale" aria-hidden="true"><span>0 %</span><span>100 %</span></p>'
+    )
+    body += "".join(f"<p>{_sentence(line[:1].upper() + line[1:])}.</p>" for line in sentences.alignment_gains(found))
+    rows = [
+        [f"{_name(one.name)} – {_name(one.other)}", sentences.signed_points(one.difference)]
+        + [sentences.signed_points(*by) if by else "–" for by in (one.by_question, one.by_participant)]
+        for one in found.differences
+    ]
+    head = ["Difference", "Points", "95 % interval", "For other participants"]
+    return body + (_table(head, rows, "numbers") if rows else "")
+
+
+def _bar(score: ModelScore, found: Alignment) -> str:
+    """A model's accuracy as text and as a bar from 0 to 100 %."""
+    low, high = (f"{100 * bound:.2f}%" for bound in score.by_question)
+    drawn = f'<rect class="bar" width="{100 * score.accuracy:.2f}%" y="4" height="14"/>'
+    if found.ceiling is not None and found.ceiling_low is not None:
+        at, width = 100 * found.ceiling_low, 100 * (found.ceiling - found.ceiling_low)
+        drawn += f'<rect class="ceiling" x="{at:.2f}%" width="{max(width, 0.4):.2f}%" height="22"/>'
+    guess = f"{100 * found.chance:.2f}%"
+    drawn += f'<line class="guess" x1="{guess}" x2="{guess}" y2="22"/><line x1="{low}" x2="{high}" y1="11" y2="11"/>'
+    caption = sentences.interval(*score.by_question)
+    if score.by_participant is not None:
+        caption += f"; for other participants {sentences.interval(*score.by_participant)}"
+    return (
+        f'<div class="score"><dt>{_name(score.name)}</dt><dd class="value">'
+        f'{_sentence(sentences.percent(score.accuracy))}</dd><dd class="track"><svg width="100%" height="22" '
+        f'aria-hidden="true">{drawn}</svg></dd><dd class="caption">{_sentence(caption)}</dd></div>'
+    )
+
+
 def _violations(report: Report, violations: WorstComparisons) -> str:
     are_answers = (report.check or {}).get("answers_are_rows", True)
     text = sentences.violations_sentence(violations, "answer" if are_answers else "comparison")
@@ -284,6 +322,7 @@ def _repeat(report: Report, facts: Mapping[str, Any]) -> str:
 _SECTIONS: dict[str, tuple[str, str, str, Callable[[Report, Any], str]]] = {
     "dimensions": ("Dimensions", "How many dimensions?", "dimensions", _dimensions),
     "learning": ("How many answers", "Would more answers help?", "learning_curve", _learning),
+    "alignment": ("Models", "Which models predict the answers?", "alignment", _alignment),
     "violations": ("Violations", "Answers the map contradicts", "violations", _violations),
     "check": ("Data", "The answers", "check", _check),
     "people": ("People", "The people", "people", _people),

@@ -227,6 +227,12 @@ def score_lines(found: Mapping[str, Any]) -> str:
     return text
 
 
+_COMPARED = {
+    "cosine": "compared by cosine", "euclidean": "compared by Euclidean distance", "dot": "compared by dot product",
+    "distances": "given as distances", "similarities": "given as similarities",
+}  # fmt: skip
+
+
 def alignment_lines(found: Alignment) -> list[str]:
     """Which share of the answers models predict, what they gain by a transform, and which differ."""
     width = max(len(score.name) for score in found.scores)
@@ -236,23 +242,45 @@ def alignment_lines(found: Alignment) -> list[str]:
         if score.by_participant is not None:
             line += f"  ({interval(*score.by_participant)})"
         lines.append(line)
+    lines += alignment_facts(found)
+    for one in found.differences:
+        excess = f"{one.name} - {one.other}: {signed_points(one.difference)} points"
+        lines.append(f"{excess} (95 % interval {signed_points(*one.by_question)})")
+    return lines + alignment_gains(found)
+
+
+def alignment_facts(found: Alignment) -> list[str]:
+    """How many answers there are and how far they can be predicted, how models were compared, what they lack."""
     limits = [f"guessing: {percent(found.chance)}"]
     if found.ceiling is not None and found.ceiling_low is not None:
         limits.append(f"noise ceiling: {interval(found.ceiling_low, found.ceiling)}")
-    lines.append("; ".join([f"{found.n_answers:,.0f} answers", *limits]))
-    if found.n_left_out:
-        missing = "; ".join(f"{name} lacks {counted(len(names), 'object')}: {listed(names, 3)}"
-                            for name, names in found.missing.items())  # fmt: skip
-        lines.append(f"{found.n_left_out:,.0f} answers are left out: {missing}")
-    for one in found.differences:
-        low, high = one.by_question
-        excess = f"{one.name} - {one.other}: {100 * one.difference:+.1f} points"
-        lines.append(f"{excess} (95 % interval {100 * low:+.1f} to {100 * high:+.1f})")
-    for gain in found.gains:
-        change = f"{percent(gain.before)} to {percent(gain.after)} of {counted(gain.n_answers, 'answer')}"
-        limits_of_gain = f"{100 * gain.gain:+.1f} points, 95 % interval {100 * gain.low:+.1f} to {100 * gain.high:+.1f}"
-        lines.append(f"linear transform of {gain.name}, about unseen objects: {change} ({limits_of_gain})")
+    lines = ["; ".join([counted(found.n_answers, "answer"), *limits])]
+    for measure in dict.fromkeys(found.compared.values()):
+        names = [name for name, by in found.compared.items() if by == measure]
+        lines.append(f"{_COMPARED[measure]}: {listed(names, 9)}")
+    if len(found.scores) > len(found.compared):
+        lines.append("the best map is made from the answers to other questions")
+    missing = "; ".join(
+        f"{name} lacks {counted(len(names), 'object')}: {listed(names)}" for name, names in found.missing.items()
+    )
+    if missing:
+        lines.append(f"{counted(found.n_left_out, 'answer is', 'answers are')} left out: {missing}")
     return lines
+
+
+def alignment_gains(found: Alignment) -> list[str]:
+    """What a linear transform of each model gains on unseen objects."""
+    return [
+        f"linear transform of {gain.name}, about unseen objects: {percent(gain.before)} to {percent(gain.after)} of "
+        f"{counted(gain.n_answers, 'answer')} ({signed_points(gain.gain)} points, 95 % interval "
+        f"{signed_points(gain.low, gain.high)})"
+        for gain in found.gains
+    ]
+
+
+def signed_points(*fractions: float) -> str:
+    """Differences of fractions: "+2.8", or "-1.2 to +6.8"."""
+    return " to ".join(f"{100 * fraction:+.1f}" for fraction in fractions)
 
 
 def map_sentence(n_objects: int, n_components: int) -> str:
@@ -370,6 +398,10 @@ CLUSTERS = (
 CLUSTERED_REGIONS = (
     "The objects lie in clusters. Regions of objects in tight clusters come out too small: they hold the true position "
     "less often than they say."
+)
+ALIGNMENT = (
+    "The share of the answers that each model predicts. Black lines are 95 % intervals for other questions about these "
+    "objects. The dashed line is guessing, the green band the noise ceiling, where it is known."
 )
 LEARNING = "Accuracy on comparisons not seen, by the number of comparisons used. The dashed part is extrapolated."
 PEOPLE_TITLES = {
