@@ -73,14 +73,7 @@ class Features(ObjectModel):
             raise ValueError(f"Features: got values up to {largest:.3g}, expected 1e-100 to 1e100; rescale them")
 
     def similarity(self, first: np.ndarray, second: np.ndarray, measure: str) -> np.ndarray:
-        X = unit_rows(self.values) if measure == "cosine" else self.values
-        found = np.empty(len(first))
-        step = max(_CHUNK // X.shape[1], 1)
-        for start in range(0, len(first), step):
-            rows = slice(start, start + step)
-            a, b = X[first[rows]], X[second[rows]]
-            found[rows] = -((a - b) ** 2).sum(axis=1) if measure == "euclidean" else (a * b).sum(axis=1)
-        return found
+        return pair_similarities(self.values, first, second, measure)
 
 
 class Similarities(ObjectModel):
@@ -126,10 +119,18 @@ class Distances(Similarities):
         return -self.values[first, second]
 
 
-def unit_rows(X: np.ndarray) -> np.ndarray:
-    """Rows of length one; a row of zeros stays."""
-    length = np.linalg.norm(X, axis=1, keepdims=True)
-    return X / np.where(length > 0, length, 1.0)
+def pair_similarities(X: np.ndarray, first: np.ndarray, second: np.ndarray, measure: str) -> np.ndarray:
+    """Cosine, dot product or negative squared distance of pairs of rows, float (m,)."""
+    if measure == "cosine":  # a row of zeros stays
+        length = np.linalg.norm(X, axis=1, keepdims=True)
+        X = X / np.where(length > 0, length, 1.0)
+    found = np.empty(len(first))
+    step = max(_CHUNK // X.shape[1], 1)
+    for start in range(0, len(first), step):
+        rows = slice(start, start + step)
+        a, b = X[first[rows]], X[second[rows]]
+        found[rows] = -((a - b) ** 2).sum(axis=1) if measure == "euclidean" else (a * b).sum(axis=1)
+    return found
 
 
 def as_model(given: Any, numbered: bool = False) -> ObjectModel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -13,7 +14,7 @@ from scipy.stats import t
 from threadpoolctl import threadpool_limits
 
 from nearer.alignment.asked import Asked
-from nearer.alignment.object_models import unit_rows
+from nearer.alignment.object_models import pair_similarities
 from nearer.metrics.by_answer import sampling_error
 
 
@@ -48,17 +49,17 @@ class Gain:
 
 def learned_gain(name: str, X: np.ndarray, measure: str, asked: Asked, rng: np.random.Generator) -> Gain | None:
     """Learn transforms of X (n_objects, n_features) with folds over objects; None if there are too few answers."""
+    if X.shape[1] > X.shape[0]:  # rotated: as many numbers as there are objects say the same
+        left, length, _ = np.linalg.svd(X, full_matrices=False)
+        X = left * length
     with threadpool_limits(1):  # the matrices are small
-        if X.shape[1] > X.shape[0]:  # rotated: as many numbers as there are objects say the same
-            left, length, _ = np.linalg.svd(X, full_matrices=False)
-            X = left * length
         return _learned_gain(name, _Problem(X, measure, asked), np.unique(asked.pairs), rng)
 
 
 def _learned_gain(name: str, problem: _Problem, objects: np.ndarray, rng: np.random.Generator) -> Gain | None:
     asked = problem.asked
     sums, times, was_learned, of_fold = np.zeros((2, asked.n)), np.zeros(asked.n), [], []
-    plain = problem.predicted()
+    plain = asked.predicted(pair_similarities(problem.X, *asked.pairs.T, problem.measure))
     for _ in range(SETTING.n_repeats):
         for inside, outside in _parts(objects, rng):
             test = asked.within(outside)
@@ -66,7 +67,7 @@ def _learned_gain(name: str, problem: _Problem, objects: np.ndarray, rng: np.ran
                 continue
             penalty = _best_penalty(problem, plain, inside, rng)
             was_learned.append(penalty is not None)
-            after = plain if penalty is None else problem.predicted(problem.transforms(inside)[penalty])
+            after = plain if penalty is None else problem.predicted(inside)[penalty]
             sums[:, test] += plain[test], after[test]
             times[test] += 1
             of_fold.append(np.average((after - plain)[test], weights=asked.weights[test]))
@@ -99,7 +100,7 @@ def _best_penalty(problem: _Problem, plain: np.ndarray, objects: np.ndarray, rng
     for inside, outside in _parts(objects, rng):
         test = problem.asked.within(outside)
         if problem.asked.within(inside).any() and test.any():
-            gains.append([(problem.predicted(A) - plain)[test] for A in problem.transforms(inside)])
+            gains.append([(after - plain)[test] for after in problem.predicted(inside)])
     if not gains:
         return None
     each = np.concatenate(gains, axis=1)
@@ -116,33 +117,8 @@ class _Problem:
     measure: str
     asked: Asked
 
-    def predicted(self, transform: np.ndarray | None = None) -> np.ndarray:
-        """Which answers the features predict, float (n,); `transform` (p, p) is added to the identity."""
-        return self.asked.predicted(self._similarities(self.X if transform is None else self.X + self.X @ transform))
-
-    def _similarities(self, Z: np.ndarray) -> np.ndarray:
-        i, j = self.asked.pairs.T
-        if self.measure == "euclidean":
-            return -((Z[i] - Z[j]) ** 2).sum(axis=1)
-        if self.measure == "cosine":
-            Z = unit_rows(Z)
-        return (Z[i] * Z[j]).sum(axis=1)
-
-    def _pulled_back(self, Z: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        """Gradient in Z (n_objects, p), given the derivatives by the similarity of each pair."""
-        links = coo_array((slope, self.asked.pairs.T), shape=(len(Z), len(Z))).tocsr()
-        links = links + links.T
-        if self.measure == "euclidean":
-            return 2.0 * (links @ Z - links.sum(axis=1)[:, None] * Z)
-        if self.measure == "dot":
-            return links @ Z
-        U = unit_rows(Z)
-        G = links @ U
-        length = np.linalg.norm(Z, axis=1, keepdims=True)
-        return (G - (G * U).sum(axis=1, keepdims=True) * U) / np.where(length > 0, length, 1.0)
-
-    def transforms(self, objects: np.ndarray) -> list[np.ndarray]:
-        """The best transform (p, p), less the identity, for each penalty, from answers about these objects alone.
+    def predicted(self, objects: np.ndarray) -> list[np.ndarray]:
+        """Which answers the best transform for each penalty predicts, learned from answers about these objects alone.
 
         Minimises the weighted mean of ``log(1 + exp(-exp(b) (s_near - s_far)))``, with b free, plus the penalty times
         the squared norm of ``A``, over the features ``x + V A V' x``; the columns of V are the principal directions.
@@ -151,18 +127,19 @@ class _Problem:
         near, far = self.asked.near[rows], self.asked.far[rows]
         weights = self.asked.weights[self.asked.answer[rows]]
         weights = weights / weights.sum()
-        V = np.linalg.svd(self.X[objects], full_matrices=False)[2][: SETTING.n_directions].T
-        B, r = self.X @ V, V.shape[1]
-        spread = float(np.std(np.subtract(*(self._similarities(self.X)[which] for which in (near, far))))) or 1.0
+        features = _Moving.of(self.X, self.measure, self.asked.pairs, objects)
+        r = features.B.shape[1]
+        plain = features.similarities(features.B)
+        spread = float(np.std(plain[near] - plain[far])) or 1.0
 
         def value_and_gradient(free: np.ndarray, penalty: float) -> tuple[float, np.ndarray]:
             A, scale = free[:-1].reshape(r, r), np.exp(free[-1]) / spread
-            Z = self.X + B @ A @ V.T
-            similar = self._similarities(Z)
+            Z = features.B + features.B @ A
+            similar = features.similarities(Z)
             margin = scale * (similar[near] - similar[far])
             slope = -expit(-margin) * weights
             of_pairs = np.bincount(near, slope * scale, len(similar)) - np.bincount(far, slope * scale, len(similar))
-            by_A = B.T @ self._pulled_back(Z, of_pairs) @ V + 2.0 * penalty * A
+            by_A = features.B.T @ features.pulled_back(Z, similar, of_pairs) + 2.0 * penalty * A
             value = float(weights @ np.logaddexp(0.0, -margin) + penalty * (A**2).sum())
             return value, np.append(by_A.ravel(), slope @ margin)
 
@@ -171,5 +148,53 @@ class _Problem:
         for penalty in SETTING.penalties:  # each starts from the result of a stronger one
             options = {"args": (penalty,), "jac": True, "bounds": bounds, "options": {"maxiter": 100}}
             free = minimize(value_and_gradient, free, method="L-BFGS-B", **options).x
-            found.append(V @ free[:-1].reshape(r, r) @ V.T)
+            found.append(self.asked.predicted(features.similarities(features.B + features.B @ free[:-1].reshape(r, r))))
         return found
+
+
+@dataclass(frozen=True)
+class _Moving:
+    """Features in their principal directions, which a transform moves, and what it leaves as it is."""
+
+    measure: str
+    pairs: np.ndarray  # (n_pairs, 2)
+    B: np.ndarray  # (n_objects, r)
+    rest: np.ndarray  # similarities of the pairs in all other directions, (n_pairs,)
+    squares: np.ndarray  # squared lengths in all other directions, (n_objects,)
+
+    @classmethod
+    def of(cls, X: np.ndarray, measure: str, pairs: np.ndarray, objects: np.ndarray) -> _Moving:
+        V = np.linalg.svd(X[objects], full_matrices=False)[2][: SETTING.n_directions].T
+        B = X @ V
+        others = X - B @ V.T
+        rest = pair_similarities(others, *pairs.T, "dot" if measure == "cosine" else measure)
+        return cls(measure, pairs, B, rest, (others**2).sum(axis=1))
+
+    def similarities(self, Z: np.ndarray) -> np.ndarray:
+        """Similarity of each pair for coordinates Z (n_objects, r) in the principal directions."""
+        i, j = self.pairs.T
+        if self.measure == "euclidean":
+            return self.rest - ((Z[i] - Z[j]) ** 2).sum(axis=1)
+        similar = self.rest + (Z[i] * Z[j]).sum(axis=1)
+        if self.measure == "dot":
+            return similar
+        length = self._lengths(Z)
+        return similar / (length[i] * length[j])
+
+    def _lengths(self, Z: np.ndarray) -> np.ndarray:
+        length = np.sqrt(self.squares + (Z**2).sum(axis=1))
+        return np.where(length > 0, length, 1.0)
+
+    def pulled_back(self, Z: np.ndarray, similar: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        """Gradient in Z, given the similarity of each pair and the derivatives by it."""
+
+        def links(values: np.ndarray) -> Any:
+            half = coo_array((values, self.pairs.T), shape=(len(Z), len(Z))).tocsr()
+            return half + half.T
+
+        if self.measure == "dot":
+            return links(slope) @ Z
+        if self.measure == "euclidean":
+            return 2.0 * (links(slope) @ Z - links(slope).sum(axis=1)[:, None] * Z)
+        length = self._lengths(Z)[:, None]
+        return (links(slope) @ (Z / length) - links(slope * similar).sum(axis=1)[:, None] * Z / length) / length
