@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy import stats
 
 from nearer import Comparisons, OrdinalEmbedding, write_comparisons
 from nearer.alignment import Distances, Features, Similarities, align, read_model
 from nearer.cli.app import cli
 from nearer.coordinates import write_embedding
 from nearer.data import FileFormatError
+from nearer.reports import describe
 from nearer.warning_types import InputWarning
 
 NAMES = [f"object {i}" for i in range(14)]
@@ -114,19 +118,93 @@ def test_the_best_map_is_held_out(odd_one_out):
     assert difference.by_question[0] > 0
 
 
-def test_learned_transforms_gain_on_unseen_objects_only_where_there_is_something_to_learn():
+@pytest.mark.parametrize("measure", ["cosine", "euclidean", "dot"])
+def test_learned_transforms_gain_on_unseen_objects_only_where_there_is_something_to_learn(measure):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4)) * [4.0, 2.0, 1.0, 1.0]
-    answers = Comparisons.from_points(X, 3000, random_state=1, noise=0.1)
-    stretched = X / [4.0, 2.0, 1.0, 1.0]
-    found = align(answers, {"good": X, "stretched": stretched}, "euclidean", transform=True, best_map=None)
-    good, poor = found.gains
-    assert abs(good.gain) < 0.01
-    assert good.low <= 0
-    assert poor.low > 0.01
-    assert poor.gain == pytest.approx(poor.after - poor.before)
-    again = align(answers, {"good": X, "stretched": stretched}, "euclidean", transform=True, best_map=None)
+    sets = np.array([rng.choice(60, 3, replace=False) for _ in range(3000)])
+    first = [similarity(measure, X[a], X[b]) > similarity(measure, X[a], X[c]) for a, b, c in sets]
+    answers = Comparisons.from_answers(sets, np.array(first) ^ (rng.random(3000) < 0.1))
+    models = {
+        "good": X,
+        "stretched": X / [4.0, 2.0, 1.0, 1.0],
+        "many": (X / [4.0, 2.0, 1.0, 1.0]) @ np.linalg.qr(rng.normal(size=(100, 100)))[0][:4],
+        "unrelated": rng.normal(size=(60, 70)),
+        "unrelated classes": np.eye(4)[rng.integers(4, size=60)],
+    }
+    found = align(answers, models, measure, transform=True, best_map=None)
+    gains = {gain.name: gain for gain in found.gains}
+    for name in ("stretched", "many"):
+        assert gains[name].low > 0.01
+        assert gains[name].gain == pytest.approx(gains[name].after - gains[name].before)
+    assert gains["many"].gain == pytest.approx(gains["stretched"].gain, abs=0.01)
+    for name in ("good", "unrelated", "unrelated classes"):
+        assert gains[name].low <= 0
+        assert abs(gains[name].gain) < 0.02
+    again = align(answers, models, measure, transform=True, best_map=None)
     assert again.to_dict() == found.to_dict()
+
+
+def test_a_transform_learns_from_answers_by_their_weight():
+    """Answers of weight zero contradict the others."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)) * [4.0, 1.0, 1.0]
+    good, bad = (Comparisons.from_points(X * scale, 1500, random_state=1) for scale in (1.0, [0.0, 1.0, 1.0]))
+    weights = np.repeat([1.0, 1e-9], 1500)
+    answers = Comparisons(np.vstack([good.index, bad.index]), weights=weights)
+    (gain,) = align(answers, {"x": X / [4.0, 1.0, 1.0]}, "euclidean", transform=True, best_map=None).gains
+    assert gain.gain > 0.1
+
+
+def test_between_equal_similarities_a_model_guesses(odd_one_out, points):
+    triplets = Comparisons.from_points(points, 400, random_state=0)
+    flat = {"features": np.ones((14, 2)), "distances": Distances(1.0 - np.eye(14))}
+    for answers, chance in ((triplets, 1 / 2), (odd_one_out, 1 / 3)):
+        scores = align(answers, flat, best_map=None).scores
+        assert [score.accuracy for score in scores] == pytest.approx([chance] * 2, abs=0.02)
+    index = np.array([[0, 1, 2], [0, 1, 3], [0, 3, 1]])  # 0 and 1 are alike, 2 and 3 are alike
+    found = align(Comparisons(index), {"pairs": np.array([[1.0], [1.0], [0.0], [0.0]])}, "euclidean", best_map=None)
+    assert found.scores[0].accuracy == pytest.approx(2 / 3)
+
+
+def test_answers_count_by_their_weight(points):
+    index = Comparisons.from_points(points, 200, random_state=0, noise=0.3).index
+    weights = np.random.default_rng(0).integers(1, 5, size=200).astype(float)
+    weighted = align(Comparisons(index, weights=weights), {"x": points}, "euclidean", best_map=None)
+    repeated = align(Comparisons(index.repeat(weights.astype(int), axis=0)), {"x": points}, "euclidean", best_map=None)
+    assert weighted.scores[0].accuracy == pytest.approx(repeated.scores[0].accuracy)
+    assert weighted.scores[0].by_question == pytest.approx(repeated.scores[0].by_question)
+
+
+def test_intervals_are_those_of_a_slow_count(points):
+    """Units of unequal size: a large one counts more, and there are effectively fewer."""
+    rng = np.random.default_rng(0)
+    questions = Comparisons.from_points(points, 60, random_state=0).index
+    index = questions[rng.integers(60, size=300)]
+    index[rng.random(300) < 0.3] = index[rng.random(300) < 0.3][0]
+    people = rng.choice(6, size=300, p=[0.5, 0.2, 0.1, 0.1, 0.05, 0.05])
+    models = {"a": points + rng.normal(size=points.shape), "b": rng.normal(size=points.shape)}
+    found = align(Comparisons(index, n_objects=14, participants=people), models, "euclidean", best_map=None)
+    right = {
+        name: np.array([float(similarity("euclidean", X[a], X[b]) > similarity("euclidean", X[a], X[c])) for a, b, c in index])
+        for name, X in models.items()
+    }  # fmt: skip
+    asked = [(a, *sorted((b, c))) for a, b, c in index.tolist()]
+    (one,) = found.differences
+    values = right[one.name] - right[one.other]
+    for units, interval in ((asked, one.by_question), (people.tolist(), one.by_participant)):
+        variance = squares = 0.0
+        for unit in set(units):
+            own = np.array([each == unit for each in units])
+            variance += ((values - values.mean())[own].sum() / 300) ** 2 / (1 - own.mean())
+            squares += own.mean() ** 2
+        half = stats.t.ppf(0.975, 1 / squares - 1) * variance**0.5
+        assert interval == pytest.approx((values.mean() - half, values.mean() + half))
+    for score in found.scores:
+        low, high = score.by_participant
+        assert 0 < low < score.accuracy < high < 1
+    two = align(Comparisons(index, n_objects=14, participants=people % 2), models, "euclidean", best_map=None)
+    assert two.scores[0].by_participant is None
 
 
 @pytest.mark.parametrize(
@@ -136,6 +214,12 @@ def test_learned_transforms_gain_on_unseen_objects_only_where_there_is_something
         ({"x": np.full((14, 2), np.nan)}, "got nan in row 0, column 0"),
         ({"x": Features(np.ones((2, 2)), ["a", "b"])}, "'x' has none of the objects of the answers: got 'a', 'b'"),
         ({}, "expected models by name"),
+        ([np.ones((14, 2))], "got list, expected models by name"),
+        ({"x": np.ones((12, 2))}, "'x': got 12 rows without names, expected 14"),
+        ({"x": np.ones((16, 2))}, "'x': got 16 rows without names, expected 14"),
+        ({"x": np.ma.masked_greater(np.ones((14, 2)), 0)}, "masked"),
+        ({"x": np.full((14, 2), 1e200)}, "got values up to 1e.200"),
+        ({"x": np.full((14, 2), 1e-200)}, "rescale"),
         ({"best map": np.ones((14, 2))}, "not 'best map'"),
     ],
 )
@@ -152,11 +236,57 @@ def test_a_transform_that_cannot_be_learned_is_reported(points):
 
 
 @pytest.mark.parametrize(
-    ("values", "message"), [(np.ones((3, 2)), "expected .3, 3."), ([[0, 1], [2, 0]], "expected a symmetric matrix")]
+    ("kind", "values", "message"),
+    [
+        (Distances, np.zeros((3, 2)), "expected .3, 3."),
+        (Distances, [[0, 1], [2, 0]], "expected a symmetric matrix"),
+        (Distances, [[0, -1], [-1, 0]], "got -1, expected distances"),
+        (Distances, [[1, 0.5], [0.5, 1]], "got 1 in the diagonal"),
+        (Similarities, [[0, 1], [1, 0]], "are these distances"),
+        (Similarities, [[1, np.nan], [np.nan, 1]], "got nan in row 0, column 1"),
+    ],
 )
-def test_refusals_of_matrices(values, message):
+def test_refusals_of_matrices(kind, values, message):
     with pytest.raises(ValueError, match=message):
-        Distances(values)
+        kind(values)
+
+
+def test_matrices_may_be_off_by_rounding():
+    Distances([[-1e-9, 1.0], [1.0 + 1e-9, 1e-9]])
+    Similarities([[0.0, 0.0], [0.0, 0.0]])
+
+
+def test_numbers_that_count_from_1_are_not_rows_that_count_from_0(points, tmp_path):
+    index = Comparisons.from_points(points, 300, random_state=0).index
+    frame = {name: column for name, column in zip(("anchor", "near", "far"), index.T)}
+    from_0 = align(frame, {"x": points}, "euclidean", best_map=None)
+    assert from_0.scores[0].accuracy == 1
+    with pytest.raises(ValueError, match="rows counted from 0 to 13, but the answers count objects from 1 to 14"):
+        align({name: column + 1 for name, column in frame.items()}, {"x": points}, "euclidean", best_map=None)
+    named = {name: np.array(NAMES)[column] for name, column in frame.items()}
+    with pytest.raises(ValueError, match="has none of the objects of the answers"):
+        align(named, {"x": points}, best_map=None)
+
+
+def test_how_models_are_compared_is_part_of_the_result(odd_one_out, points):
+    fitted = OrdinalEmbedding.from_embedding(points, labels=NAMES)
+    models = {"f": Features(points, NAMES), "m": fitted, "d": Distances(1 - np.eye(14), NAMES)}
+    found = align(odd_one_out, models, "dot", best_map=None)
+    assert found.compared == {"f": "dot", "m": "euclidean", "d": "distances"}
+
+
+def test_the_best_map_needs_two_questions(points):
+    with pytest.raises(ValueError, match="all answers are to one question"):
+        align(Comparisons(np.array([[0, 1, 2], [0, 2, 1]])), {"x": points[:3]}, best_map=2)
+    with pytest.raises(ValueError, match="transform"):
+        align(Comparisons(np.array([[0, 1, 2]])), {"x": points[:3]}, best_map=None, transform="no")
+
+
+def test_wide_features_of_many_objects_are_compared_in_parts(points):
+    """More numbers than are held at once."""
+    X = np.repeat(points, 30_000, axis=1)
+    answers = Comparisons.from_points(points, 400, random_state=0)
+    assert align(answers, {"x": X}, "euclidean", best_map=None).scores[0].accuracy == 1
 
 
 def test_on_the_command_line(odd_one_out, points, tmp_path):
@@ -175,6 +305,54 @@ def test_on_the_command_line(odd_one_out, points, tmp_path):
     np.savez(tmp_path / "bad.npz", features=np.array([["a"], ["b"]]), labels=np.array(["a", "b"]))
     with pytest.raises(FileFormatError, match="expected numbers"):
         read_model(tmp_path / "bad.npz")
-    for more in ([], [str(tmp_path / "net.npz"), "--best-map", "some"]):
+    np.savez(tmp_path / "two.npz", features=points, others=points, labels=np.array(NAMES))
+    with pytest.raises(FileFormatError, match="'others_1', 'others_2', 'others_3' beside the array 'features'"):
+        read_model(tmp_path / "two.npz")
+    net = str(tmp_path / "net.npz")
+    for more in ([], [net, "--best-map", "some"], [net, net, net], [net, "--report", "page.txt"]):
         result = CliRunner().invoke(cli, ["align", str(tmp_path / "answers.csv"), *more])
         assert result.exit_code == 2
+
+
+def test_the_report_has_a_section_with_the_same_figures(odd_one_out, points, tmp_path):
+    write_comparisons(tmp_path / "answers.csv", odd_one_out)
+    np.savez(tmp_path / "<b>net.npz", features=points[1:], labels=np.array(NAMES[1:]))
+    page = tmp_path / "page.html"
+    arguments = [
+        "align",
+        tmp_path / "answers.csv",
+        tmp_path / "<b>net.npz",
+        "--best-map",
+        "2",
+        "--report",
+        page,
+        "--json",
+    ]
+    result = CliRunner().invoke(cli, [str(one) for one in arguments])
+    assert result.exit_code == 0, result.output
+    scores = {score["name"]: score["accuracy"] for score in json.loads(result.stdout)["scores"]}
+    text = page.read_text()
+    section = text[text.index('<section id="alignment"') : text.index('<section id="violations"')]
+    assert '<a href="#alignment">' in text
+    assert "lacks 1 object: object 0" in section
+    assert "<b>net" not in section
+    bars = [float(width) for width in re.findall(r'class="bar" width="([0-9.]+)%"', section)]
+    assert bars == pytest.approx([100 * accuracy for accuracy in sorted(scores.values(), reverse=True)], abs=0.01)
+    again = CliRunner().invoke(cli, [str(one) for one in arguments])
+    assert again.exit_code == 2
+
+
+def test_a_report_shows_gains_differences_and_the_ceiling(odd_one_out, points):
+    models = {"good": Features(points, NAMES), "poor": Features(points[:, :1], NAMES)}
+    found = align(odd_one_out, models, "euclidean", transform=True, best_map=None)
+    map_ = OrdinalEmbedding.from_embedding(points, labels=NAMES)
+    pages = {known: describe(map_, alignment=replace(found, **known_as)).html() for known, known_as in KNOWN.items()}
+    assert "ceiling" in pages["all"].split("<main>")[1]
+    assert 'class="ceiling"' in pages["all"]
+    assert 'class="ceiling"' not in pages["no ceiling"]
+    assert pages["all"].count("Linear transform of") == len(found.gains) == 2
+    assert "<bdi>good</bdi> – <bdi>poor</bdi>" in pages["all"]
+    assert '<section id="alignment"' not in describe(map_).html()
+
+
+KNOWN = {"all": {}, "no ceiling": {"ceiling": None, "ceiling_low": None}}

@@ -24,7 +24,7 @@ from nearer.data.validate import as_generator, check_bool, check_integer
 from nearer.estimator import OrdinalEmbedding
 from nearer.io.coerce import as_comparisons, is_named
 from nearer.metrics import chance_level, wilson_interval
-from nearer.metrics.by_answer import sampling_error, satisfied_answers
+from nearer.metrics.by_answer import satisfied_answers
 from nearer.metrics.comparison import filled
 from nearer.notebook import data_frame, html_table
 from nearer.people.participants import FEWEST
@@ -293,7 +293,7 @@ class _Units:
         """Mean, and Wilson's intervals with the effective number of answers, by question and by participant."""
         intervals = []
         for mean, error, n_units in self._means(values):
-            n = mean * (1 - mean) / error**2 if error > 0 else float(n_units)
+            n = mean * (1 - mean) / error**2 if error > 0 else n_units
             low, high = wilson_interval(mean, n * (_quantile(np.inf) / _quantile(n_units - 1)) ** 2, LEVEL)
             intervals.append((float(low), float(high)))
         return mean, intervals[0], intervals[1] if len(intervals) > 1 else None
@@ -302,13 +302,22 @@ class _Units:
         """Mean, and Student's intervals by question and by participant."""
         intervals = []
         for mean, error, n_units in self._means(values):
-            half = _quantile(n_units - 1) * error if n_units > 1 else math.inf
+            half = _quantile(n_units - 1) * error if n_units > 1.0 + 1e-9 else math.inf
             intervals.append((max(mean - half, -1.0), min(mean + half, 1.0)))
         return mean, intervals[0], intervals[1] if len(intervals) > 1 else None
 
-    def _means(self, values: np.ndarray) -> list[tuple[float, float, int]]:
-        """Mean, standard error and number of units, by question and, if known, by participant."""
+    def _means(self, values: np.ndarray) -> list[tuple[float, float, float]]:
+        """Mean, and by question and, if known, by participant its standard error and the effective number of units.
+
+        Unequal units count as fewer, and the error of a large one, which draws the mean to itself, as more.
+        """
         known = np.isfinite(values)
-        mean = float(np.average(values[known], weights=self.weights[known]))
-        by = [unit for unit in (self.question, self.person) if unit is not None]
-        return [(mean, sampling_error(values, self.weights, [unit]), len(np.unique(unit[known]))) for unit in by]
+        share = self.weights[known] / self.weights[known].sum()
+        mean, found = float(share @ values[known]), []
+        for unit in (self.question, self.person):
+            if unit is not None:
+                number = np.unique(unit[known], return_inverse=True)[1]
+                size, away = np.bincount(number, share), np.bincount(number, share * (values[known] - mean))
+                error = math.sqrt((away**2 / np.maximum(1.0 - size, 1e-12)).sum())
+                found.append((mean, error, 1.0 / float(size @ size)))
+        return found
