@@ -2,8 +2,8 @@
 
     python -m benchmarks.alignment [--studies 200] [--jobs 2] [--quick] [--only "odd"]
 
-Each study has a true configuration, answers to random questions by simulated participants, and five models: a rotated
-copy of the truth, a noisy one, a very noisy one, and two unrelated ones, the second with 60 features. Intervals by
+Each study has a true configuration, answers to random questions by simulated participants, and six models: a rotated
+copy of the truth, a noisy one, a very noisy one, and three unrelated ones: a few features, 60, and classes. Intervals by
 question are to hold the accuracy on other questions to the same participants, those by participant that on questions to
 others; both are measured on 20,000 answers. A transform has nothing to gain where the features are a rotated copy or
 unrelated. Kinds marked "aside" were not looked at while the method was written.
@@ -54,7 +54,7 @@ KINDS = {
     "odd one out, 120 answers": Kind("odd-one-out", 20, 3, 120, 5, 0.1, certain=False),
 }
 NOISE = {"copy": 0.0, "noisy": 0.5, "very noisy": 1.0}
-USELESS = ("copy", "unrelated", "unrelated, wide")
+USELESS = ("copy", "unrelated", "unrelated, wide", "unrelated classes")
 
 
 def _study(name: str, seed: int) -> dict[str, Any]:
@@ -67,6 +67,7 @@ def _study(name: str, seed: int) -> dict[str, Any]:
     models = {name: X + noise * rng.normal(size=X.shape) for name, noise in NOISE.items()}
     models = {name: values @ np.linalg.qr(rng.normal(size=(d, d)))[0] for name, values in models.items()}
     models |= {"unrelated": rng.normal(size=(n, 2 * d)), "unrelated, wide": rng.normal(size=(n, 60))}
+    models["unrelated classes"] = np.eye(5)[rng.integers(5, size=n)]
     rates = kind.lapse * rng.exponential(size=1000).clip(max=5.0)  # participants differ in care
     often = rng.lognormal(sigma=1.0, size=1000) if kind.unequal else np.ones(1000)
     own, others = slice(None, kind.people), slice(kind.people, None)
@@ -106,7 +107,7 @@ def _answers(
     kind: Kind, X: np.ndarray, n: int, rates: np.ndarray, often: np.ndarray, rng: np.random.Generator,
     asked: np.ndarray | None,
 ) -> Comparisons:  # fmt: skip
-    """Answers of participants who answer at random at these rates, each as often as said; `asked`: to these questions."""
+    """Answers of participants who answer at random at these rates, each as often as said, to questions `asked`."""
     sets = _sets(kind, n, rng) if asked is None else asked[rng.integers(len(asked), size=n)]
     person = np.arange(n) % len(rates)
     if kind.unequal:

@@ -313,7 +313,7 @@ class _Units:
         """
         known = np.isfinite(values)
         share = self.weights[known] / self.weights[known].sum()
-        mean, found = float(share @ values[known]), []
+        mean, found = float(np.average(values[known], weights=self.weights[known])), []
         for unit in (self.question, self.person):
             if unit is not None:
                 number = np.unique(unit[known], return_inverse=True)[1]

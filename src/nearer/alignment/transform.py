@@ -96,17 +96,20 @@ def _parts(objects: np.ndarray, rng: np.random.Generator) -> Iterator[tuple[np.n
 
 def _best_penalty(problem: _Problem, plain: np.ndarray, objects: np.ndarray, rng: np.random.Generator) -> int | None:
     """Number of the penalty with the best accuracy on held-out objects; None if no transform is clearly better."""
-    gains = []
+    gains, weights = [], []
     for inside, outside in _parts(objects, rng):
         test = problem.asked.within(outside)
         if problem.asked.within(inside).any() and test.any():
             gains.append([(after - plain)[test] for after in problem.predicted(inside)])
+            weights.append(problem.asked.weights[test])
     if not gains:
         return None
-    each = np.concatenate(gains, axis=1)
-    best = int(each.mean(axis=1).argmax())
-    error = each[best].std() / np.sqrt(each.shape[1])
-    return best if each[best].mean() > SETTING.margin * error else None
+    each, share = np.concatenate(gains, axis=1), np.concatenate(weights)
+    share /= share.sum()
+    mean = each @ share
+    best = int(mean.argmax())
+    error = np.linalg.norm(share * (each[best] - mean[best]))
+    return best if mean[best] > SETTING.margin * error else None
 
 
 @dataclass(frozen=True)
