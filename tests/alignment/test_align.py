@@ -148,7 +148,7 @@ def test_the_rotation_of_wide_features_does_not_matter():
     wide = narrow @ np.linalg.qr(rng.normal(size=(3, 50)).T)[0].T
     one, other = align(answers, {"x": narrow, "y": wide}, "cosine", transform=True, best_map=None).gains
     assert other.gain == pytest.approx(one.gain, abs=0.01)
-    assert one.gain > 0.02
+    assert one.share_learned > 0
 
 
 def test_a_transform_learns_from_answers_by_their_weight():
