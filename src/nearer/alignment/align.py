@@ -160,8 +160,7 @@ def align(
     asked = Asked.of(answers)
     predicted: dict[str, np.ndarray] = {}
     for name, model in known.items():
-        first, second = rows[name][asked.pairs].T
-        predicted[name] = asked.predicted(model.similarity(first, second, measures[name]))
+        predicted[name] = asked.predicted(model.similarity(rows[name][asked.pairs], measures[name]))
     seed = int(rng.integers(2**31))
     if best_map is not None:
         report(f"{BEST_MAP}: {_FOLDS} folds")

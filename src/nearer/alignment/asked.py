@@ -40,7 +40,7 @@ class Asked:
 
     def within(self, objects: np.ndarray) -> np.ndarray:
         """Which answers are about these objects alone: bool, (n,)."""
-        inside = np.isin(self.pairs, objects).all(axis=1)
+        inside = np.asarray(np.isin(self.pairs, objects).all(axis=1))
         return self._all_of(inside[self.near] & inside[self.far])
 
     def _all_of(self, holds: np.ndarray) -> np.ndarray:

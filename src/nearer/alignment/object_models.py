@@ -58,8 +58,8 @@ class ObjectModel:
     def _expected(self, n: int) -> str:
         return "(n_objects, n_features)"
 
-    def similarity(self, first: np.ndarray, second: np.ndarray, measure: str) -> np.ndarray:
-        """How similar pairs of rows are, float (m,); only the order means something."""
+    def similarity(self, pairs: np.ndarray, measure: str) -> np.ndarray:
+        """How similar pairs of rows, int (m, 2), are: float (m,); only the order means something."""
         raise NotImplementedError
 
 
@@ -72,8 +72,8 @@ class Features(ObjectModel):
         if largest and not 1e-100 < largest < 1e100:  # squares would overflow or vanish
             raise ValueError(f"Features: got values up to {largest:.3g}, expected 1e-100 to 1e100; rescale them")
 
-    def similarity(self, first: np.ndarray, second: np.ndarray, measure: str) -> np.ndarray:
-        return pair_similarities(self.values, first, second, measure)
+    def similarity(self, pairs: np.ndarray, measure: str) -> np.ndarray:
+        return pair_similarities(self.values, pairs, measure)
 
 
 class Similarities(ObjectModel):
@@ -101,8 +101,8 @@ class Similarities(ObjectModel):
     def _expected(self, n: int) -> str:
         return f"({n}, {n}), a value for each pair of objects"
 
-    def similarity(self, first: np.ndarray, second: np.ndarray, measure: str) -> np.ndarray:
-        return self.values[first, second]
+    def similarity(self, pairs: np.ndarray, measure: str) -> np.ndarray:
+        return self.values[tuple(pairs.T)]
 
 
 class Distances(Similarities):
@@ -115,20 +115,20 @@ class Distances(Similarities):
             expected = "distances: 0 in the diagonal, nothing below 0"
             raise ValueError(f"Distances: got {got}, expected {expected}; are these similarities?")
 
-    def similarity(self, first: np.ndarray, second: np.ndarray, measure: str) -> np.ndarray:
-        return -self.values[first, second]
+    def similarity(self, pairs: np.ndarray, measure: str) -> np.ndarray:
+        return -self.values[tuple(pairs.T)]
 
 
-def pair_similarities(X: np.ndarray, first: np.ndarray, second: np.ndarray, measure: str) -> np.ndarray:
+def pair_similarities(X: np.ndarray, pairs: np.ndarray, measure: str) -> np.ndarray:
     """Cosine, dot product or negative squared distance of pairs of rows, float (m,)."""
     if measure == "cosine":  # a row of zeros stays
         length = np.linalg.norm(X, axis=1, keepdims=True)
         X = X / np.where(length > 0, length, 1.0)
-    found = np.empty(len(first))
+    found = np.empty(len(pairs))
     step = max(_CHUNK // X.shape[1], 1)
-    for start in range(0, len(first), step):
+    for start in range(0, len(pairs), step):
         rows = slice(start, start + step)
-        a, b = X[first[rows]], X[second[rows]]
+        a, b = (X[each] for each in pairs[rows].T)
         found[rows] = -((a - b) ** 2).sum(axis=1) if measure == "euclidean" else (a * b).sum(axis=1)
     return found
 

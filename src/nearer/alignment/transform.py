@@ -59,7 +59,7 @@ def learned_gain(name: str, X: np.ndarray, measure: str, asked: Asked, rng: np.r
 def _learned_gain(name: str, problem: _Problem, objects: np.ndarray, rng: np.random.Generator) -> Gain | None:
     asked = problem.asked
     sums, times, was_learned, of_fold = np.zeros((2, asked.n)), np.zeros(asked.n), [], []
-    plain = asked.predicted(pair_similarities(problem.X, *asked.pairs.T, problem.measure))
+    plain = asked.predicted(pair_similarities(problem.X, asked.pairs, problem.measure))
     for _ in range(SETTING.n_repeats):
         for inside, outside in _parts(objects, rng):
             test = asked.within(outside)
@@ -170,7 +170,7 @@ class _Moving:
         V = np.linalg.svd(X[objects], full_matrices=False)[2][: SETTING.n_directions].T
         B = X @ V
         others = X - B @ V.T
-        rest = pair_similarities(others, *pairs.T, "dot" if measure == "cosine" else measure)
+        rest = pair_similarities(others, pairs, "dot" if measure == "cosine" else measure)
         return cls(measure, pairs, B, rest, (others**2).sum(axis=1))
 
     def similarities(self, Z: np.ndarray) -> np.ndarray:

@@ -114,8 +114,8 @@ def write_report(
         refuse_unwritable(path, force)
     answers = answers_about(model, comparisons)
     found = evaluate(model, answers, **studies)
-    page = {"title": title, "groups": groups, "images": images, "command": command, "alignment": alignment}
-    made = describe(model, answers, found, facts=facts, **page)
+    page: dict[str, Any] = {"title": title, "groups": groups, "images": images, "command": command, "facts": facts}
+    made = describe(model, answers, found, alignment=alignment, **page)
     if path is not None:
         made.save(path, force=force)
     return made
