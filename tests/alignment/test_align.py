@@ -274,6 +274,31 @@ def test_numbers_that_count_from_1_are_not_rows_that_count_from_0(points, tmp_pa
         align(named, {"x": points}, best_map=None)
 
 
+def test_objects_that_are_not_asked_about_are_not_missing(points):
+    index = Comparisons.from_points(points[:10], 200, random_state=0).index
+    answers = Comparisons(index, n_objects=14)
+    named = Features(points[:10], [str(number) for number in range(10)])
+    found = align(answers, {"x": named}, "euclidean", best_map=None)
+    assert (found.missing, found.n_left_out) == ({}, 0)
+    found = align(answers, {"x": Features(points[:9], [str(number) for number in range(9)])}, best_map=None)
+    assert found.missing == {"x": ["9"]}  # there is an object 0, so that they are counted alike
+
+
+def test_objects_without_a_position_are_missing_from_a_map(odd_one_out, points):
+    X = points.copy()
+    X[3] = np.nan
+    found = align(odd_one_out, {"map": OrdinalEmbedding.from_embedding(X, labels=NAMES)}, best_map=None)
+    assert found.missing == {"map": ["object 3"]}
+    with pytest.raises(ValueError, match="no answer is about objects that all models have"):
+        align(odd_one_out, {name: Features(points[:7], NAMES[at:][:7]) for name, at in (("a", 0), ("b", 7))})
+
+
+def test_features_of_zeros_are_as_similar_to_all_by_cosine():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    found = align(Comparisons(np.array([[0, 1, 2], [0, 2, 1]] * 100)), {"x": X}, best_map=None)
+    assert found.scores[0].accuracy == pytest.approx(0.5)
+
+
 def test_how_models_are_compared_is_part_of_the_result(odd_one_out, points):
     fitted = OrdinalEmbedding.from_embedding(points, labels=NAMES)
     models = {"f": Features(points, NAMES), "m": fitted, "d": Distances(1 - np.eye(14), NAMES)}
@@ -284,6 +309,9 @@ def test_how_models_are_compared_is_part_of_the_result(odd_one_out, points):
 def test_the_best_map_needs_two_questions(points):
     with pytest.raises(ValueError, match="all answers are to one question"):
         align(Comparisons(np.array([[0, 1, 2], [0, 2, 1]])), {"x": points[:3]}, best_map=2)
+    for wrong in ({"similarity": "Cosine"}, {"best_map": 0}, {"best_map": 2.5}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            align(Comparisons(np.array([[0, 1, 2], [0, 3, 1]])), {"x": points[:4]}, **wrong)
     with pytest.raises(ValueError, match="transform"):
         align(Comparisons(np.array([[0, 1, 2]])), {"x": points[:3]}, best_map=None, transform="no")
 

@@ -222,9 +222,10 @@ def _matched(
             raise ValueError(f"models: {name!r} has none of the objects of the answers: got {own}, expected {expected}")
         everywhere &= ~lacks
     inside = everywhere[answers.index].all(axis=1)
-    whole = answers.of_answers(_all_of(inside, answers)) if not inside.all() else answers
-    if not len(whole):
+    kept = _all_of(inside, answers)
+    if not (kept if answers.answer is None else kept[answers.answer]).any():
         raise ValueError("models: no answer is about objects that all models have")
+    whole = answers if inside.all() else answers.of_answers(kept)
     return whole, rows, missing, answers.n_answers - whole.n_answers
 
 
