@@ -173,6 +173,13 @@ def test_between_equal_similarities_a_model_guesses(odd_one_out, points):
     assert found.scores[0].accuracy == pytest.approx(2 / 3)
 
 
+def test_differences_are_between_minus_one_and_one(points):
+    index = np.array([[0, 1, 2], [3, 4, 5]])
+    X, Y = np.array([0.0, 1, 2, 0, 1, 2])[:, None], np.array([0.0, 1, 2, 0, 2, 1])[:, None]
+    (one,) = align(Comparisons(index), {"right": X, "half": Y}, "euclidean", best_map=None).differences
+    assert (one.difference, one.by_question) == (0.5, (-1.0, 1.0))
+
+
 def test_answers_count_by_their_weight(points):
     index = Comparisons.from_points(points, 200, random_state=0, noise=0.3).index
     weights = np.random.default_rng(0).integers(1, 5, size=200).astype(float)
@@ -208,7 +215,15 @@ def test_intervals_are_those_of_a_slow_count(points):
         assert interval == pytest.approx((values.mean() - half, values.mean() + half))
     for score in found.scores:
         low, high = score.by_participant
-        assert 0 < low < score.accuracy < high < 1
+        mean, z = score.accuracy, stats.norm.ppf(0.975)
+        assert mean == pytest.approx(right[score.name].mean())
+        # Wilson's interval: the bounds are where the mean is z standard errors away, of an effective number of answers.
+        n = [z**2 * bound * (1 - bound) / (bound - mean) ** 2 for bound in (low, high)]
+        assert n[0] == pytest.approx(n[1])
+        own = [people == person for person in range(6)]
+        variance = sum(((right[score.name] - mean)[one].sum() / 300) ** 2 / (1 - one.mean()) for one in own)
+        degrees = 1 / sum(one.mean() ** 2 for one in own) - 1
+        assert n[0] == pytest.approx(mean * (1 - mean) / variance * (z / stats.t.ppf(0.975, degrees)) ** 2)
     two = align(Comparisons(index, n_objects=14, participants=people % 2), models, "euclidean", best_map=None)
     assert two.scores[0].by_participant is None
 
