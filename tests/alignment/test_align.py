@@ -118,6 +118,22 @@ def test_the_best_map_is_held_out(odd_one_out):
     assert difference.by_question[0] > 0
 
 
+def test_the_best_map_of_random_answers_guesses_and_leaves_out_what_it_cannot_place(points):
+    index = Comparisons.from_points(points, 250, random_state=0).index
+    random = np.where(np.random.default_rng(0).random(250)[:, None] < 0.5, index, index[:, [0, 2, 1]])
+    answers = Comparisons(np.vstack([random, [[14, 0, 1]]]))
+    found = align(answers, {"x": np.vstack([points, points[:1]])}, best_map=4)
+    assert found.scores[-1].accuracy == pytest.approx(0.5, abs=0.1)  # on its own answers, it would be above 0.8
+    assert (found.scores[-1].accuracy * 250) % 1 == pytest.approx(0, abs=1e-6)
+    assert found.ceiling is None
+
+
+def test_answers_to_one_question_say_nothing_of_others():
+    answers = Comparisons(np.array([[0, 1, 2]] * 20))
+    found = align(answers, {"x": np.eye(3), "y": np.array([[0.0, 1], [0, 2], [1, 0]])}, best_map=None)
+    assert found.differences[0].by_question == (-1.0, 1.0)
+
+
 @pytest.mark.parametrize("measure", ["cosine", "euclidean", "dot"])
 def test_learned_transforms_gain_on_unseen_objects_only_where_there_is_something_to_learn(measure):
     rng = np.random.default_rng(0)
@@ -130,6 +146,7 @@ def test_learned_transforms_gain_on_unseen_objects_only_where_there_is_something
     gains = {gain.name: gain for gain in found.gains}
     assert gains["stretched"].low > 0
     assert gains["stretched"].gain > 0.05
+    assert 500 < gains["stretched"].n_answers < 1500  # about objects of one third alone, in one of three partitions
     assert gains["stretched"].gain == pytest.approx(gains["stretched"].after - gains["stretched"].before)
     for name in ("good", "classes"):
         assert gains[name].low <= 0
