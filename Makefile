@@ -38,14 +38,11 @@ demo: $(STAMP)
 	$(BIN)/nearer demo --out demo --force
 
 # The processes of the tests would each compile the same: the tests themselves, whose assertions pytest writes anew,
-# bytecode of libraries, and kernels. Here it is done once, and side by side.
+# bytecode of the libraries that they import, and kernels. Here it is done once, and side by side.
 COMPILED := $(VENV)/.compiled
-NOT_USED := /(tests?|_tests|testing|pip|setuptools|pkg_resources|distutils|fontTools|devtools|lexers|cuda|orm|signal|mssql|oracle|mysql)/
 $(COMPILED): export PYTHONDONTWRITEBYTECODE :=
 $(COMPILED): $(STAMP) src/nearer/kernels.py tests/compiled.py
-	{ $(BIN)/python -m pytest --collect-only -q > /dev/null; \
-	  $(BIN)/python -m compileall -q -x '$(NOT_USED)' $(VENV)/lib; } & \
-	  $(BIN)/python tests/compiled.py > $@.txt; wait
+	$(BIN)/python -m pytest --collect-only -q > /dev/null & $(BIN)/python tests/compiled.py > $@.txt; wait
 	mv $@.txt $@
 
 # A file stays with one of the processes, so that what it prepares is prepared once. Three of them, since many tests

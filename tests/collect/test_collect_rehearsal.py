@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
@@ -16,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from serving import SURVEY, WORDS, make_study, until
 
+from forked import Forked
 from nearer.cli.app import cli
 from nearer.collect.store import Store
 from nearer.coordinates import write_embedding
@@ -135,15 +132,15 @@ def test_what_cannot_be_rehearsed_is_refused(tmp_path, monkeypatch, args, text):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("options", [["-o", "study"], ["-o", "study", "--force"], ["-o", "link", "--force"]])
-def test_the_answers_of_a_study_are_not_replaced(tmp_path, monkeypatch, options):
+def test_the_answers_of_a_study_are_not_replaced(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     study = make_study(tmp_path / "study", number=5)
     Store(study.database, create=True).close()
     before = (study.folder / "answers.db").read_bytes()
     (tmp_path / "link").symlink_to("study")
-    code, said = rehearse("study", *options)
-    assert (code, "--out: got" in said) == (2, True), said
+    for options in (["-o", "study"], ["-o", "study", "--force"], ["-o", "link", "--force"]):
+        code, said = rehearse("study", *options)
+        assert (code, "--out: got" in said) == (2, True), said
     monkeypatch.setenv("NEARER_DATABASE", study.database)
     assert rehearse("study", "--participants", 6)[0] == 0
     assert (study.folder / "answers.db").read_bytes() == before
@@ -153,14 +150,12 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
     study = make_study(tmp_path / "study", number=100)
     place = tmp_path / "place"
     place.mkdir()
-    command = [sys.executable, "-m", "nearer", "collect", "rehearse", str(study.folder), "-o", str(place / "out")]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    assert process.stderr is not None
-    assert "simulated participants" in process.stderr.readline()  # they are answering
-    family = psutil.Process(process.pid).children()
-    assert len(family) == 1
-    os.kill(process.pid, signal.SIGINT)
-    assert process.wait(30) == 130
-    process.stderr.close()
+    some = ("--participants", 10, "--guessing", 0, "--inverted", 0, "--dropping-out", 1)
+    with Forked("collect", "rehearse", study.folder, *some, "-o", place / "out") as process:
+        assert "simulated participants" in process.stderr.readline()  # they are answering
+        family = psutil.Process(process.process.pid).children()
+        assert len(family) == 1
+        process.interrupted()
+        assert process.wait() == 130
     until(lambda: not any(one.is_running() for one in family))
     assert list(place.iterdir()) == []

@@ -19,14 +19,15 @@ def client(client_here):
 
 @pytest.fixture
 def processes(tmp_path):
-    """Scheduler and two workers with one thread each, as processes."""
+    """Scheduler and two workers with one thread each, as processes that may be killed."""
     with running(tmp_path) as started:
         yield started
 
 
-@pytest.fixture
-def client_of_processes(processes):
-    with processes.client() as connected:
+@pytest.fixture(scope="module")
+def client_of_processes(tmp_path_factory):
+    """A client of such processes, which nobody kills."""
+    with running(tmp_path_factory.mktemp("cluster")) as started, started.client() as connected:
         yield connected
 
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import dask
 import pytest
-from processes import running
+from distributed import Client, LocalCluster
 
 from nearer import OrdinalEmbedding
 from nearer.distributed import ClusterError, connect
@@ -46,8 +46,9 @@ def test_nobody_there():
         pass
 
 
-def test_no_workers(tmp_path):
-    with running(tmp_path, n_workers=0) as processes, processes.client() as client:
+def test_no_workers():
+    options = {"processes": False, "protocol": "tcp", "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    with LocalCluster(n_workers=0, **options) as cluster, Client(cluster, set_as_default=False) as client:
         address = client.scheduler.address
         message = r"has 0 workers after 0.5 s.*dask worker tcp://"
         with pytest.raises(ClusterError, match=message), connect(address, timeout=0.5):
@@ -62,12 +63,6 @@ def test_no_client():
         OrdinalEmbedding().fit([[0, 1, 2]], client=3)
     with pytest.raises(ValueError, match="asynchronous Dask client"):
         Engine(SimpleNamespace(asynchronous=True))
-
-
-def test_versions_must_agree(client_of_processes, monkeypatch):
-    monkeypatch.setattr("nearer.__version__", "99.0")
-    with pytest.raises(ClusterError, match=r"worker tcp://.* has nearer .*, this side has 99.0"):
-        Engine(client_of_processes)
 
 
 def test_without_dask(monkeypatch):

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from processes import KillDuring, maps_despite_kills
 
-from contracts import Squared, assert_same_objective
+from contracts import Squared
 from nearer import TSTE, Comparisons, OrdinalEmbedding
 from nearer.distributed import ClusterError, DaskObjective
+from nearer.distributed.cluster import Engine
 from nearer.solvers import LBFGS, SBB, SGD, SVRG, Auto
 from nearer.warning_types import UnseenObjectsWarning
 from problems import random_problem
@@ -52,7 +53,15 @@ def test_a_loss_of_ones_own(client_of_processes):
     script = {"__name__": "__main__"}
     exec(SCRIPT, script)
     remote = DaskObjective(comparisons, script["Squared"](2.0), 3, client=client_of_processes)
-    assert_same_objective(remote, problem.objective, problem.X)
+    (value, gradient), expected = (one.value_and_gradient(problem.X) for one in (remote, problem.objective))
+    assert value == pytest.approx(expected[0], rel=1e-12)
+    np.testing.assert_allclose(gradient, expected[1], rtol=1e-12, atol=1e-12)
+
+
+def test_versions_must_agree(client_of_processes, monkeypatch):
+    monkeypatch.setattr("nearer.__version__", "99.0")
+    with pytest.raises(ClusterError, match=r"worker tcp://.* has nearer .*, this side has 99.0"):
+        Engine(client_of_processes)
 
 
 def test_labels_and_unseen_objects(client, parquet, answers):
@@ -183,7 +192,6 @@ class TestLosses:
         client.close(timeout=1)
 
     def test_a_file_that_vanishes(self, client, answers, parquet, monkeypatch):
-        from nearer.distributed.cluster import Engine
         from nearer.io import FileFormatError
 
         monkeypatch.setattr(Engine, "memory", lambda self: 10**5)  # so that files are read anew at every pass
