@@ -19,12 +19,14 @@ help:
 	@echo "            also: python -m benchmarks.large | growth | ablation | sensitivity | regression [--quick]"
 	@echo "make docs   build the documentation site, warnings as errors, and run what its pages show"
 
-# uv installs in a quarter of the time; where it does not reach the index that pip is told of, pip does it.
-install = { $(BIN)/python -m pip install --quiet uv && $(BIN)/uv pip install --quiet --python $(BIN)/python \
-  --editable '$(1)'; } || $(BIN)/python -m pip install --quiet --editable '$(1)'
+# uv installs in a quarter of the time; where it does not reach the index that pip is told of, pip does it, which needs
+# seconds to get into the environment.
+install = { { test -x $(BIN)/uv || $(PYTHON) -m pip --python $(BIN)/python install --quiet uv; } && \
+  $(BIN)/uv pip install --quiet --python $(BIN)/python --editable '$(1)'; } || \
+  { $(BIN)/python -m ensurepip > /dev/null && $(BIN)/python -m pip install --quiet --editable '$(1)'; }
 
 $(STAMP): pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV)
 	$(call install,.[test])
 	touch $@
 

@@ -165,7 +165,7 @@ def test_ctrl_c_at_the_start_is_one_line(answers, tmp_path, module):
 def test_progress_on_a_terminal(answers, tmp_path):
     """In a terminal of its own: objective, error and time left are shown, and gone at the end."""
     pty = pytest.importorskip("pty")
-    command = ["fit", "answers.csv", "-o", "out", "--n-init", "1", "--cv", "0", "--max-seconds", "0.8", *ENDLESS]
+    command = ["fit", "answers.csv", "-o", "out", "--n-init", "1", "--cv", "0", "--bootstrap", "0", "--max-seconds", "0.8", *ENDLESS]
     controller, terminal = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "nearer", *command], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=terminal,

@@ -69,7 +69,7 @@ def test_answers_are_exported_as_fit_reads_them(serve, tmp_path, monkeypatch, ki
         place = np.array([WORDS.index(label) for label in comparisons.labels])
         anchor, near, far = place[comparisons.index.T]
         assert (abs(near - anchor) <= abs(far - anchor)).all()
-    fitted = nearer("fit", "answers.csv", "-d", "1", "-o", "map", "--quiet")
+    fitted = nearer("fit", "answers.csv", "-d", "1", "-o", "map", "--quiet", "--cv", "0", "--bootstrap", "0")
     assert fitted.exit_code == 0, fitted.output
     assert nearer("collect", "export", "study", "-o", "answers.csv").exit_code == 2
 
