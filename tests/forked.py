@@ -51,6 +51,6 @@ def _run(pipes: list[tuple[int, int]], command: list[str], folder: Path | str) -
         os.close(read)
         os.dup2(written, number)
         os.close(written)
-    sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))
     os.chdir(folder)
     main(command)

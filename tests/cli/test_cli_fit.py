@@ -148,7 +148,7 @@ def test_fit_on_a_cluster(nearer, answers):
         "processes": False, "protocol": "tcp", "dashboard_address": "127.0.0.1:0", "silence_logs": logging.ERROR
     }  # fmt: skip
     assert nearer("convert", "answers.csv", "-o", "answers.parquet").code == 0
-    options = ("--solver", "lbfgs", "--json", *QUICK)
+    options = ("--solver", "lbfgs", "--max-epochs", 20, "--json", *QUICK)
     here = nearer("fit", "answers.csv", "-o", "a", *options)
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, **here_only) as cluster:
         address = ("--cluster", cluster.scheduler_address)

@@ -162,22 +162,27 @@ def test_ctrl_c_at_the_start_is_one_line(answers, tmp_path, module):
     assert done.stderr.count("\n") == 1
 
 
-def test_progress_on_a_terminal(answers, tmp_path):
+def test_progress_on_a_terminal(answers, tmp_path, monkeypatch):
     """In a terminal of its own: objective, error and time left are shown, and gone at the end."""
     pty = pytest.importorskip("pty")
-    command = ["fit", "answers.csv", "-o", "out", "--n-init", "1", "--cv", "0", "--bootstrap", "0", "--max-seconds", "0.8", *ENDLESS]
-    controller, terminal = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "nearer", *command], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=terminal,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "160"},
-    ) as process:  # fmt: skip
-        os.close(terminal)
-        shown = b""
-        with contextlib.suppress(OSError):  # the other end is closed
-            while chunk := os.read(controller, 65536):
-                shown += chunk
-    os.close(controller)
-    assert process.returncode == 0
+    quick = ("--n-init", "1", "--cv", "0", "--bootstrap", "0", "--max-seconds", "0.8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "160")
+    process, terminal = pty.fork()
+    if process == 0:
+        code = 1
+        try:
+            sys.stderr = os.fdopen(2, "w", closefd=False)  # pytest replaced it
+            code = main(["fit", "answers.csv", "-o", "out", *quick, *ENDLESS], standalone_mode=False) or 0
+        finally:
+            os._exit(code)
+    shown = b""
+    with contextlib.suppress(OSError):  # the other end is closed
+        while chunk := os.read(terminal, 65536):
+            shown += chunk
+    os.close(terminal)
+    assert os.waitpid(process, 0)[1] == 0
     text = shown.decode("utf-8", "replace")
     for word in ("epoch ", "objective ", "error ", "left"):
         assert word in text

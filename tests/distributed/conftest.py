@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from processes import running
 
+from nearer.distributed import connect
+
 
 @pytest.fixture
 def client(client_here):
@@ -25,10 +27,11 @@ def processes(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def client_of_processes(tmp_path_factory):
-    """A client of such processes, which nobody kills."""
-    with running(tmp_path_factory.mktemp("cluster")) as started, started.client() as connected:
-        yield connected
+def local_workers():
+    """Two workers as `local:2` starts them: processes, which nobody kills."""
+    with connect("local:2", memory_limit="1GiB") as client:
+        yield client
+    assert client.status == "closed"
 
 
 @pytest.fixture

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import sys
 from types import SimpleNamespace
 
 import dask
 import pytest
-from distributed import Client, LocalCluster
 
+from distributed import Client, LocalCluster
 from nearer import OrdinalEmbedding
 from nearer.distributed import ClusterError, connect
 from nearer.distributed.cluster import Engine
@@ -20,15 +19,6 @@ def test_running_scheduler(client):
     with connect(client.scheduler.address) as connected:
         assert connected.submit(lambda a, b: a + b, 1, 2).result() == 3
     assert connected.status == "closed"
-
-
-@pytest.mark.slow
-def test_local_workers():
-    with connect("local:2", memory_limit="1GiB") as client:
-        assert list(client.nthreads().values()) == [1, 1]
-        assert Engine(client).memory() == 2 * 2**30
-        assert len(set(client.run(os.getpid).values())) == 2
-    assert client.status == "closed"
 
 
 @pytest.mark.parametrize("address", ["local:", "local:0", "local:x", "host:8786", "nonsense"])
