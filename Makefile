@@ -60,14 +60,14 @@ tools: $(STAMP) $(COMPILED)
 	$(BIN)/python -m pytest -q -n 2 -m tools benchmarks experiments fuzz tests/collect tests/distributed \
 	  tests/reports
 
-# Two tests tell bits or NaN apart, which compiled code without checks alone gets right. The first run compiles anew:
-# its code must not end up among that of every day.
+# Two tests tell bits or NaN apart, which compiled code without checks alone gets right. With checks everything is
+# compiled anew, once: its code must not end up among that of every day.
 KERNEL_TESTS := tests/test_bounds.py tests/test_kernels.py tests/objective
 bounds: $(STAMP)
-	cache=$$(mktemp -d) && NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$cache $(BIN)/python -m pytest -q -n 2 $(KERNEL_TESTS) \
-	  -k "not common_anchor" && rm -r $$cache
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 -W ignore::RuntimeWarning $(KERNEL_TESTS) \
-	  -k "bounds or oracle or coincidence or satisfied or scalar_and_array or depends_on_seed"
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -W ignore::RuntimeWarning $(KERNEL_TESTS) \
+	  -k "bounds or oracle or coincidence or satisfied or scalar_and_array or depends_on_seed" & plain=$$!; \
+	cache=$$(mktemp -d) && NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$cache $(BIN)/python -m pytest -q $(KERNEL_TESTS) \
+	  -k "not common_anchor" && rm -r $$cache && wait $$plain
 
 MINUTES ?= 2
 KILLS ?= 100
