@@ -49,7 +49,7 @@ def answers_of(folder):
     ],
 )
 def test_everybody_is_accounted_for(tmp_path, kind, changes):
-    study = make_study(tmp_path / "study", kind=kind, number=24, repeats=4, catch=4, requests_per_second=1, **changes)
+    study = make_study(tmp_path / "study", kind=kind, number=16, repeats=4, catch=4, requests_per_second=1, **changes)
     out = tmp_path / "out"
     code, text = rehearse(study.folder, *SHARES, "--rules", write_rules(tmp_path), "-o", out)
     assert code == 0, text
