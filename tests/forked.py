@@ -36,8 +36,8 @@ class Forked:
     def kill(self) -> None:
         self.process.kill()
         self.process.join()
-        self.stdout.close()
-        self.stderr.close()
+        for pipe in (self.stdout, self.stderr):
+            pipe.close()
 
     def __enter__(self) -> Forked:
         return self
