@@ -23,14 +23,6 @@ ENDLESS = ("--solver", "svrg-sbb", "--max-epochs", "100000000", "--tol", "0")
 FILES = ["out", "out/embedding.csv", "out/model.nearer", "out/report.html", "out/summary.json"]
 
 
-@contextlib.contextmanager
-def running(command, folder, until):
-    """A process that has said a line beginning so."""
-    with Forked(*command, folder=folder) as process:
-        assert any(line.startswith(until) for line in process.stderr)
-        yield process
-
-
 def pressed(process):
     """What a process says after ctrl-C; its exit code is 130, and nobody sees a traceback."""
     out, err = process.interrupted()
@@ -61,7 +53,8 @@ def fold_of_ctrl_c(monkeypatch):
 @pytest.mark.parametrize(("starts", "checkpoint"), [("1", []), ("3", ["--checkpoint", "run"])])
 def test_ctrl_c_keeps_the_best_map(answers, tmp_path, tree, starts, checkpoint):
     command = ["fit", "answers.csv", "-o", "out", "--n-init", starts, *checkpoint, *ENDLESS]
-    with running(command, tmp_path, "fitting") as process:
+    with Forked(*command, folder=tmp_path) as process:
+        assert any(line.startswith("fitting") for line in process.stderr)
         out, err = pressed(process)
     assert ("--resume" in err) == bool(checkpoint)
     if checkpoint:
@@ -79,7 +72,8 @@ def test_ctrl_c_keeps_the_best_map(answers, tmp_path, tree, starts, checkpoint):
 def test_ctrl_c_stops_a_study_at_once(answers, tmp_path, jobs):
     """Folds that would run for hours, side by side or one after the other."""
     command = ["dims", "answers.csv", "--n-jobs", jobs, *ENDLESS]
-    with running(command, tmp_path, "cross-validating") as process:
+    with Forked(*command, folder=tmp_path) as process:
+        assert any(line.startswith("cross-validating") for line in process.stderr)
         assert process.wait(0.5) is None
         assert pressed(process)[0] == ""
 

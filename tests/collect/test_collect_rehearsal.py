@@ -56,12 +56,7 @@ def test_everybody_is_accounted_for(tmp_path, kind, changes):
     found = json.loads((out / "summary.json").read_text())
     assert found["paragraph"] in text
     people = found["people"]
-    assert [people[name]["number"] for name in ("careful", "guessing", "inverted", "dropping out")] == [
-        10,
-        4,
-        2,
-        4,
-    ]
+    assert [people[name]["number"] for name in ("careful", "guessing", "inverted", "dropping out")] == [10, 4, 2, 4]
     total = people.pop("all")
     assert total == {name: sum(row[name] for row in people.values()) for name in total}
     for row in people.values():
@@ -117,11 +112,7 @@ def test_the_same_seed_gives_the_same_answers_and_a_map_is_followed(tmp_path):
 
 @pytest.mark.parametrize(
     ("args", "text"),
-    [
-        (["--guessing", 0.7, "--inverted", 0.5], "shares"),
-        (["--wrong", 0.6], "wrong"),
-        (["--map", "map.csv"], "piano"),
-    ],
+    [(["--guessing", 0.7, "--inverted", 0.5], "shares"), (["--wrong", 0.6], "wrong"), (["--map", "map.csv"], "piano")],
 )
 def test_what_cannot_be_rehearsed_is_refused(tmp_path, monkeypatch, args, text):
     monkeypatch.chdir(tmp_path)
