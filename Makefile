@@ -19,12 +19,14 @@ help:
 	@echo "            also: python -m benchmarks.large | growth | ablation | sensitivity | regression [--quick]"
 	@echo "make docs   build the documentation site, warnings as errors, and run what its pages show"
 
-# uv installs in a quarter of the time; where it does not reach the index that pip is told of, pip does it.
-install = { $(BIN)/python -m pip install --quiet uv && $(BIN)/uv pip install --quiet --python $(BIN)/python \
-  --editable '$(1)'; } || $(BIN)/python -m pip install --quiet --editable '$(1)'
+# uv installs in a quarter of the time; where it does not reach the index that pip is told of, pip does it, which needs
+# seconds to get into the environment.
+install = { { test -x $(BIN)/uv || $(PYTHON) -m pip --python $(BIN)/python install --quiet uv; } && \
+  $(BIN)/uv pip install --quiet --python $(BIN)/python --editable '$(1)'; } || \
+  { $(BIN)/python -m ensurepip > /dev/null && $(BIN)/python -m pip install --quiet --editable '$(1)'; }
 
 $(STAMP): pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV)
 	$(call install,.[test])
 	touch $@
 
@@ -38,14 +40,11 @@ demo: $(STAMP)
 	$(BIN)/nearer demo --out demo --force
 
 # The processes of the tests would each compile the same: the tests themselves, whose assertions pytest writes anew,
-# bytecode of libraries, and kernels. Here it is done once, and side by side.
+# bytecode of the libraries that they import, and kernels. Here it is done once, and side by side.
 COMPILED := $(VENV)/.compiled
-NOT_USED := /(tests?|_tests|testing|pip|setuptools|pkg_resources|distutils|fontTools|devtools|lexers|cuda|orm|signal|mssql|oracle|mysql)/
 $(COMPILED): export PYTHONDONTWRITEBYTECODE :=
 $(COMPILED): $(STAMP) src/nearer/kernels.py tests/compiled.py
-	{ $(BIN)/python -m pytest --collect-only -q > /dev/null; \
-	  $(BIN)/python -m compileall -q -x '$(NOT_USED)' $(VENV)/lib; } & \
-	  $(BIN)/python tests/compiled.py > $@.txt; wait
+	$(BIN)/python -m pytest --collect-only -q > /dev/null & $(BIN)/python tests/compiled.py > $@.txt; wait
 	mv $@.txt $@
 
 # A file stays with one of the processes, so that what it prepares is prepared once. Three of them, since many tests
@@ -61,14 +60,14 @@ tools: $(STAMP) $(COMPILED)
 	$(BIN)/python -m pytest -q -n 2 -m tools benchmarks experiments fuzz tests/collect tests/distributed \
 	  tests/reports
 
-# Two tests tell bits or NaN apart, which compiled code without checks alone gets right. The first run compiles anew:
-# its code must not end up among that of every day.
+# Two tests tell bits or NaN apart, which compiled code without checks alone gets right. With checks everything is
+# compiled anew, once: its code must not end up among that of every day.
 KERNEL_TESTS := tests/test_bounds.py tests/test_kernels.py tests/objective
 bounds: $(STAMP)
-	cache=$$(mktemp -d) && NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$cache $(BIN)/python -m pytest -q -n 2 $(KERNEL_TESTS) \
-	  -k "not common_anchor" && rm -r $$cache
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 -W ignore::RuntimeWarning $(KERNEL_TESTS) \
-	  -k "bounds or oracle or coincidence or satisfied or scalar_and_array or depends_on_seed"
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -W ignore::RuntimeWarning $(KERNEL_TESTS) \
+	  -k "bounds or oracle or coincidence or satisfied or scalar_and_array or depends_on_seed" & plain=$$!; \
+	cache=$$(mktemp -d) && NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$cache $(BIN)/python -m pytest -q $(KERNEL_TESTS) \
+	  -k "not common_anchor" && rm -r $$cache && wait $$plain
 
 MINUTES ?= 2
 KILLS ?= 100

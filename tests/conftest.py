@@ -51,7 +51,6 @@ gc.disable()
 
 
 def pytest_collection_finish():
-    gc.collect()
     gc.freeze()
     gc.enable()
 

@@ -12,17 +12,10 @@ from nearer.display import clean_text, group_codes, merge_small_groups, natural_
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("a\nb", "a↵b"),
-        ("a\r\nb", "a↵b"),
-        ("a\u2028b", "a↵b"),
-        ("a\tb", "a→b"),
-        ("a\x00b\x1b", "a\ufffdb\ufffd"),
-        ("\ud800", "\ufffd"),
-        ("\u202eevil", "\ufffdevil"),
-        ("👩‍👩‍👧 שלום", "👩‍👩‍👧 שלום"),
-        (7, "7"),
+        ("a\nb", "a↵b"), ("a\r\nb", "a↵b"), ("a\u2028b", "a↵b"), ("a\tb", "a→b"), ("a\x00b\x1b", "a\ufffdb\ufffd"),
+        ("\ud800", "\ufffd"), ("\u202eevil", "\ufffdevil"), ("👩‍👩‍👧 שלום", "👩‍👩‍👧 שלום"), (7, "7"),
     ],
-)
+)  # fmt: skip
 def test_clean_text(text, shown):
     assert clean_text(text) == shown
 

@@ -48,16 +48,10 @@ LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
 # Modules that a file loads by name on first use: its own package, what an entry names, or the module of a user's loss.
 BY_NAME = ("__init__.py", "cli/app.py", "registry.py", "distributed/cluster.py")
 HOMES = {
-    "numba": {"kernels"},
-    "dask": {"distributed", "cli"},
-    "distributed": {"distributed", "cli"},
-    "matplotlib": {"plots"},
-    "click": {"cli"},
-    "rich": {"cli"},
-    "starlette": {"collect"},
-    "uvicorn": {"collect"},
+    "numba": {"kernels"}, "dask": {"distributed", "cli"}, "distributed": {"distributed", "cli"},
+    "matplotlib": {"plots"}, "click": {"cli"}, "rich": {"cli"}, "starlette": {"collect"}, "uvicorn": {"collect"},
     "sqlalchemy": {"collect", "cli"},
-}
+}  # fmt: skip
 
 
 @functools.cache

@@ -20,6 +20,8 @@ pytestmark = pytest.mark.browser
 def site(tmp_path_factory):
     for name in ("mkdocs", "material", "mkdocstrings"):
         pytest.importorskip(name, reason="the extra docs is not installed")
+    if "NEARER_SITE" in os.environ:  # built just now
+        return ROOT / os.environ["NEARER_SITE"]
     folder = tmp_path_factory.mktemp("site")
     subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],

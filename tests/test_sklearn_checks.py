@@ -120,7 +120,7 @@ OTHER_ADAPTER = {
 
 # check: (why it fails, the message it must fail with)
 EXPECTED_FAILURES = {
-    "check_all_zero_sample_weights_error": ("refused, but with the figure 0 for the word", "weights: all are 0"),
+    "check_all_zero_sample_weights_error": ("refused, but with the figure 0 for the word", "weights: all are 0")
 }
 
 

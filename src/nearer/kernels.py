@@ -53,6 +53,7 @@ _AT_ZERO = 1e-6  # keeps a distance differentiable where two objects coincide
 _OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "arcp", "nsz"}}
 # A call that returns several numbers would prevent vectorisation.
 _inlined = njit(inline="always", **_OPTIONS)
+# What one kernel calls another with is `np.int64(0)` or `np.bool_(True)`: for a literal it would be compiled once more.
 
 _TILE = 64  # comparisons whose losses full passes compute together
 # Stochastic passes fetch comparisons 32 steps ahead, so that cache misses overlap, and prefetch their rows 4 ahead.
@@ -520,7 +521,7 @@ def gradient_block(index, scale, kind, param, lapse, X, start, stop, G, d_near, 
     for t in range(start, stop, _TILE):
         n = min(_TILE, stop - t)
         squared_distances(index, X, t, a[:n], b[:n])
-        tile_terms(kind, param, lapse, a, b, value, n, True)
+        tile_terms(kind, param, lapse, a, b, value, n, np.bool_(True))
         if weighted:
             for q in range(n):
                 value[q] *= scale[t + q]
@@ -552,12 +553,20 @@ def _add(to, factor, vector):
 
 
 @_jit
+def _copy(to, vector):
+    # A loop: assigning to a slice would compile the message of an error, which takes a second.
+    for q in range(to.shape[0]):
+        to[q] = vector[q]
+
+
+@_jit
 def _mean_gradient(index, scale, kind, param, lapse, X, G):
     """Mean scaled loss of all comparisons; its gradient is written to G (n, d)."""
     n = index.shape[0]
     nothing = np.empty(0)
     G[:] = 0.0
-    value = gradient_block(index, scale, kind, param, lapse, X, 0, n, G, nothing, nothing) / n
+    first = np.int64(0)
+    value = gradient_block(index, scale, kind, param, lapse, X, first, n, G, nothing, nothing) / n
     G /= n
     return value
 
@@ -583,7 +592,7 @@ def descend(index, scale, kind, param, lapse, X, least, patience, memory, most):
     trial = 1e-2 * max(math.sqrt(_dot(here, here)), 1e-3) / length if length > 0.0 else 1.0
     iteration = 0
     while iteration < most and length > 0.0:
-        direction[:] = gradient
+        _copy(direction, gradient)
         for back in range(count):
             q = (newest - back) % memory
             a[q] = rho[q] * _dot(S[q], direction)
@@ -597,12 +606,12 @@ def descend(index, scale, kind, param, lapse, X, least, patience, memory, most):
         slope = _dot(direction, gradient)
         if not slope < 0.0:  # lost curvature: start again from the gradient
             count = 0
-            direction[:] = -gradient
+            _copy(direction, -gradient)
             slope = -length * length
         low, high, step, new_value = 0.0, np.inf, 0.0, value
         for used in range(1, MOST_TRIALS + 1):
             flat = tried.reshape(size)
-            flat[:] = here
+            _copy(flat, here)
             _add(flat, trial, direction)
             tried_value = _mean_gradient(index, scale, kind, param, lapse, tried, tried_gradient)
             evaluations += 1
@@ -610,8 +619,8 @@ def descend(index, scale, kind, param, lapse, X, least, patience, memory, most):
                 high = trial
             else:
                 step, new_value = trial, tried_value
-                new[:] = flat
-                new_gradient[:] = tried_gradient.reshape(size)
+                _copy(new, flat)
+                _copy(new_gradient, tried_gradient.reshape(size))
                 if _dot(new_gradient, direction) >= CURVATURE * slope:
                     break
                 low = trial
@@ -632,12 +641,12 @@ def descend(index, scale, kind, param, lapse, X, least, patience, memory, most):
             squared += y * y
         if curvature > 1e-14 * squared:
             newest = (newest + 1) % memory
-            S[newest] = new - here
-            Y[newest] = new_gradient - gradient
+            _copy(S[newest], new - here)
+            _copy(Y[newest], new_gradient - gradient)
             rho[newest] = 1.0 / curvature
             count = min(count + 1, memory)
-        here[:] = new
-        gradient[:] = new_gradient
+        _copy(here, new)
+        _copy(gradient, new_gradient)
         value = new_value
         length = math.sqrt(_dot(gradient, gradient))
         iteration += 1
@@ -673,7 +682,7 @@ def weighted_gradient_block(index, scale, kind, param, lapse, X, W, person, star
     for t in range(start, stop, _TILE):
         n = min(_TILE, stop - t)
         weighted_distances(index, X, W, person, t, a[:n], b[:n])
-        tile_terms(kind, param, lapse, a, b, value, n, True)
+        tile_terms(kind, param, lapse, a, b, value, n, np.bool_(True))
         for q in range(n):
             s = scale[t + q] if weighted else 1.0
             total += s * value[q]

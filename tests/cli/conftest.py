@@ -56,7 +56,8 @@ def made(tmp_path_factory, points):
     about_last = (every.index == 11).any(axis=1)
     write_comparisons(folder / "known.csv", Comparisons(every[~about_last].index, 11, labels=LABELS[:11]))
     write_comparisons(folder / "new.csv", every[about_last])
-    fitted = call("fit", folder / "known.csv", "-o", folder / "out", "--loss", "ste", "--cv", 3, "--title", "Eleven")
+    options = ("--loss", "ste", "--cv", 3, "--bootstrap", 0, "--title", "Eleven")
+    fitted = call("fit", folder / "known.csv", "-o", folder / "out", *options)
     assert fitted.code == 0, fitted.err
     return folder
 

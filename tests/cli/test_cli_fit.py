@@ -18,7 +18,7 @@ from nearer.estimator import OrdinalEmbedding
 from nearer.io import read_comparisons
 
 FILES = ["out", "out/embedding.csv", "out/model.nearer", "out/report.html", "out/summary.json"]
-QUICK = ("--cv", "0", "--n-init", "2")
+QUICK = ("--cv", "0", "--n-init", "2", "--bootstrap", "0")
 
 
 def test_fit_is_the_library(nearer, answers, tmp_path, tree):
@@ -52,7 +52,7 @@ def test_json_is_the_summary(nearer, answers, tmp_path):
 
 
 def test_the_command_in_the_report_repeats_the_map(nearer, answers, tmp_path):
-    assert nearer("fit", "answers.csv", "-o", "an out", "--cv", 0, "--random-state", 3).code == 0
+    assert nearer("fit", "answers.csv", "-o", "an out", *QUICK, "--random-state", 3).code == 0
     command = json.loads((tmp_path / "an out/summary.json").read_text())["command"]
     report = (tmp_path / "an out/report.html").read_text(encoding="utf-8")
     assert "This command gives the same map again" in report
@@ -112,7 +112,7 @@ def test_the_map_is_kept_whatever_the_report_meets(nearer, answers, tmp_path, mo
 
 @pytest.mark.slow
 def test_a_checkpoint_is_kept_until_the_results_are_there(nearer, answers, tmp_path, tree, monkeypatch):
-    fit = ("fit", "answers.csv", "-o", "out", "--cv", "0", "--checkpoint", "run.checkpoint")
+    fit = ("fit", "answers.csv", "-o", "out", *QUICK, "--checkpoint", "run.checkpoint")
     with monkeypatch.context() as patched:
         patched.setattr("nearer.coordinates.write_embedding", lambda *_: 1 / 0)
         assert isinstance(nearer(*fit).exception, ZeroDivisionError)
@@ -148,7 +148,7 @@ def test_fit_on_a_cluster(nearer, answers):
         "processes": False, "protocol": "tcp", "dashboard_address": "127.0.0.1:0", "silence_logs": logging.ERROR
     }  # fmt: skip
     assert nearer("convert", "answers.csv", "-o", "answers.parquet").code == 0
-    options = ("--solver", "lbfgs", "--n-init", 1, "--json", "--cv", 0)
+    options = ("--solver", "lbfgs", "--max-epochs", 20, "--json", *QUICK)
     here = nearer("fit", "answers.csv", "-o", "a", *options)
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, **here_only) as cluster:
         address = ("--cluster", cluster.scheduler_address)

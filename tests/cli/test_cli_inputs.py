@@ -115,4 +115,4 @@ def test_describe_complete_fit(nearer, keys, tmp_path):
     complete(layout, anchor="ref", a="l", b="r", answer="key", participant="who")
     assert nearer("describe", "keys.csv", "-o", "--force").code == 0  # now it knows the cells of the answers
     layout.write_text(layout.read_text().replace('f = "?"', 'f = "a"').replace('j = "?"', 'j = "b"'))
-    assert nearer("fit", "keys.csv", "-o", "out", "--cv", 0).code == 0
+    assert nearer("fit", "keys.csv", "-o", "out", "--cv", 0, "--bootstrap", 0).code == 0

@@ -13,6 +13,7 @@ import time
 import pytest
 
 import nearer.selection.dimension as dimension
+from forked import Forked
 from nearer.cli import main
 from nearer.cli.interrupt import Interrupt
 from nearer.coordinates import read_embedding
@@ -22,23 +23,10 @@ ENDLESS = ("--solver", "svrg-sbb", "--max-epochs", "100000000", "--tol", "0")
 FILES = ["out", "out/embedding.csv", "out/model.nearer", "out/report.html", "out/summary.json"]
 
 
-@contextlib.contextmanager
-def running(command, folder, until):
-    """A process that has said a line beginning so, and does not outlive its test."""
-    pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, *command], cwd=folder, stdout=pipe, stderr=pipe, text=True) as process:
-        try:
-            assert any(line.startswith(until) for line in process.stderr)
-            yield process
-        finally:
-            process.kill()
-
-
 def pressed(process):
     """What a process says after ctrl-C; its exit code is 130, and nobody sees a traceback."""
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 130
+    out, err = process.interrupted()
+    assert process.wait() == 130
     assert "Traceback" not in err
     return out, err
 
@@ -64,8 +52,9 @@ def fold_of_ctrl_c(monkeypatch):
 
 @pytest.mark.parametrize(("starts", "checkpoint"), [("1", []), ("3", ["--checkpoint", "run"])])
 def test_ctrl_c_keeps_the_best_map(answers, tmp_path, tree, starts, checkpoint):
-    command = ["-m", "nearer", "fit", "answers.csv", "-o", "out", "--n-init", starts, *checkpoint, *ENDLESS]
-    with running(command, tmp_path, "fitting") as process:
+    command = ["fit", "answers.csv", "-o", "out", "--n-init", starts, *checkpoint, *ENDLESS]
+    with Forked(*command, folder=tmp_path) as process:
+        assert any(line.startswith("fitting") for line in process.stderr)
         out, err = pressed(process)
     assert ("--resume" in err) == bool(checkpoint)
     if checkpoint:
@@ -82,10 +71,10 @@ def test_ctrl_c_keeps_the_best_map(answers, tmp_path, tree, starts, checkpoint):
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_stops_a_study_at_once(answers, tmp_path, jobs):
     """Folds that would run for hours, side by side or one after the other."""
-    command = ["-m", "nearer", "dims", "answers.csv", "--n-jobs", jobs, *ENDLESS]
-    with running(command, tmp_path, "cross-validating") as process:
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(timeout=0.5)
+    command = ["dims", "answers.csv", "--n-jobs", jobs, *ENDLESS]
+    with Forked(*command, folder=tmp_path) as process:
+        assert any(line.startswith("cross-validating") for line in process.stderr)
+        assert process.wait(0.5) is None
         assert pressed(process)[0] == ""
 
 
@@ -167,22 +156,27 @@ def test_ctrl_c_at_the_start_is_one_line(answers, tmp_path, module):
     assert done.stderr.count("\n") == 1
 
 
-def test_progress_on_a_terminal(answers, tmp_path):
+def test_progress_on_a_terminal(answers, tmp_path, monkeypatch):
     """In a terminal of its own: objective, error and time left are shown, and gone at the end."""
     pty = pytest.importorskip("pty")
-    command = ["fit", "answers.csv", "-o", "out", "--n-init", "1", "--cv", "0", "--max-seconds", "0.8", *ENDLESS]
-    controller, terminal = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "nearer", *command], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=terminal,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "160"},
-    ) as process:  # fmt: skip
-        os.close(terminal)
-        shown = b""
-        with contextlib.suppress(OSError):  # the other end is closed
-            while chunk := os.read(controller, 65536):
-                shown += chunk
-    os.close(controller)
-    assert process.returncode == 0
+    quick = ("--n-init", "1", "--cv", "0", "--bootstrap", "0", "--max-seconds", "0.8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "160")
+    process, terminal = pty.fork()
+    if process == 0:
+        code = 1
+        try:
+            sys.stderr = os.fdopen(2, "w", closefd=False)  # pytest replaced it
+            code = main(["fit", "answers.csv", "-o", "out", *quick, *ENDLESS], standalone_mode=False) or 0
+        finally:
+            os._exit(code)
+    shown = b""
+    with contextlib.suppress(OSError):  # the other end is closed
+        while chunk := os.read(terminal, 65536):
+            shown += chunk
+    os.close(terminal)
+    assert os.waitpid(process, 0)[1] == 0
     text = shown.decode("utf-8", "replace")
     for word in ("epoch ", "objective ", "error ", "left"):
         assert word in text

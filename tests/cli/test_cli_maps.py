@@ -255,7 +255,7 @@ def test_what_was_found_of_an_older_map_is_not_told_of_a_new_one(nearer, files):
 
 
 def test_methods_and_report_count_answers_not_rows(nearer, tmp_path):
-    assert nearer("fit", GOLDEN / "odd.csv", "-o", "out", "--cv", 0).code == 0
+    assert nearer("fit", GOLDEN / "odd.csv", "-o", "out", "--cv", 0, "--bootstrap", 0).code == 0
     paragraph = nearer("methods", "out").out
     for part in ("150 answers to 111 questions about 12 objects", "5 participants", "300 comparisons"):
         assert part in paragraph

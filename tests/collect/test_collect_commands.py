@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import signal
-import subprocess
-import sys
 from functools import partial
 
 import numpy as np
@@ -15,6 +12,7 @@ import sqlalchemy as sa
 from click.testing import CliRunner
 from serving import WORDS, Visitor, make_study, nearest, stored
 
+from forked import Forked
 from nearer.cli.app import cli
 from nearer.collect.store import Export, Store, answers, participants, questions
 from nearer.io import read_comparisons
@@ -69,7 +67,7 @@ def test_answers_are_exported_as_fit_reads_them(serve, tmp_path, monkeypatch, ki
         place = np.array([WORDS.index(label) for label in comparisons.labels])
         anchor, near, far = place[comparisons.index.T]
         assert (abs(near - anchor) <= abs(far - anchor)).all()
-    fitted = nearer("fit", "answers.csv", "-d", "1", "-o", "map", "--quiet")
+    fitted = nearer("fit", "answers.csv", "-d", "1", "-o", "map", "--quiet", "--cv", "0", "--bootstrap", "0")
     assert fitted.exit_code == 0, fitted.output
     assert nearer("collect", "export", "study", "-o", "answers.csv").exit_code == 2
 
@@ -112,19 +110,14 @@ def test_two_commands_to_the_first_question(tmp_path):
     """What the README promises: new, serve, and the page is there; ctrl-C ends it cleanly."""
     (tmp_path / "list.txt").write_text("\n".join(WORDS))
     assert nearer("collect", "new", tmp_path / "words", "--words", tmp_path / "list.txt").exit_code == 0
-    command = [sys.executable, "-m", "nearer", "collect", "serve", "words", "--port", "0", "--no-background"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            told = [process.stdout.readline() for _ in range(5)]
-            address = told[1].split()[1].split("?")[0]
-            visitor = Visitor(int(address.rsplit(":", 1)[1].strip("/")))
-            assert b"participant.js" in visitor.call("/")[1]
-            assert len(visitor.start("p")["questions"]) == 2
-            process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=20)
-        finally:
-            process.kill()
-    assert process.returncode == 0
+    with Forked("collect", "serve", "words", "--port", "0", "--no-background", folder=tmp_path) as process:
+        told = [process.stdout.readline() for _ in range(5)]
+        address = told[1].split()[1].split("?")[0]
+        visitor = Visitor(int(address.rsplit(":", 1)[1].strip("/")))
+        assert b"participant.js" in visitor.call("/")[1]
+        assert len(visitor.start("p")["questions"]) == 2
+        _, errors = process.interrupted()
+        assert process.wait() == 0
     assert "1 participants" in errors
     assert "Traceback" not in errors
 

@@ -10,11 +10,11 @@ import time
 from collections import Counter
 
 import sqlalchemy as sa
-from benchmarks.collect import Server
 from click.testing import CliRunner
 from serving import SURVEY, WORDS, Visitor, make_study, stored
 from test_collect_researcher import token
 
+from forked import Forked
 from nearer.cli.app import cli
 from nearer.collect.store import Store, answers, audit, participants, questions
 
@@ -151,24 +151,30 @@ def test_attention_checks_reach_the_rules_and_the_paragraph(serve, tmp_path, mon
     assert judged["exclusions"]["participants"] == ["p0"]
     grouped = command("people", "kept.csv", "--cv", "2", "--differ", "--groups", "people.csv", "hand")
     assert (grouped["difference"]["of"], grouped["difference"]["n_units"]) == ("groups", 2)
-    command("fit", "answers.csv", "-o", "map", "--max-seconds", "5")
+    command("fit", "answers.csv", "-o", "map", "--cv", "0", "--bootstrap", "0")
     assert "576" in command("methods", "map")["paragraph"]  # 6 people, 100 questions with 4 checks each
 
 
 def test_a_killed_server_at_every_step(tmp_path, database):
     """After kill -9 between any two steps people go on where they were; a request sent again changes nothing."""
     study = make_study(tmp_path / "study", number=2, tables=TABLES)
-    server = Server(study.folder, database, 1, background=False)
+    where = [] if database is None else ["--database", database]
+
+    def served(port):
+        server = Forked("collect", "serve", study.folder, "--json", "--no-background", "--port", port, *where)
+        told = json.loads("".join(iter(server.stdout.readline, "}\n")) + "}")
+        return server, int(told["participants"].rsplit(":", 1)[1].strip("/"))
+
+    server, port = served(0)
     try:
-        person = Person(server.port)
+        person = Person(port)
         person.open("p", **URL)
         while not person.state["finished"]:
             request = person.act()
             before = person.state
-            server.process.kill()
-            server.process.wait()
-            server = Server(study.folder, database, 1, server.port, background=False)
-            person = Person(server.port)
+            server.kill()
+            server, _ = served(port)
+            person = Person(port)
             again = person.open("p", **URL)
             for name in ("step", "answered", "finished", "questions"):
                 assert again[name] == before[name]
@@ -179,7 +185,7 @@ def test_a_killed_server_at_every_step(tmp_path, database):
             (row,) = stored(store, participants)
             assert json.loads(row.replies)["expertise"] == "daily"
     finally:
-        server.stop()
+        server.kill()
 
 
 def test_the_ends(serve, tmp_path, database):

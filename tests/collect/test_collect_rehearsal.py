@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
@@ -16,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from serving import SURVEY, WORDS, make_study, until
 
+from forked import Forked
 from nearer.cli.app import cli
 from nearer.collect.store import Store
 from nearer.coordinates import write_embedding
@@ -52,19 +49,14 @@ def answers_of(folder):
     ],
 )
 def test_everybody_is_accounted_for(tmp_path, kind, changes):
-    study = make_study(tmp_path / "study", kind=kind, number=24, repeats=4, catch=4, requests_per_second=1, **changes)
+    study = make_study(tmp_path / "study", kind=kind, number=16, repeats=4, catch=4, requests_per_second=1, **changes)
     out = tmp_path / "out"
     code, text = rehearse(study.folder, *SHARES, "--rules", write_rules(tmp_path), "-o", out)
     assert code == 0, text
     found = json.loads((out / "summary.json").read_text())
     assert found["paragraph"] in text
     people = found["people"]
-    assert [people[name]["number"] for name in ("careful", "guessing", "inverted", "dropping out")] == [
-        10,
-        4,
-        2,
-        4,
-    ]
+    assert [people[name]["number"] for name in ("careful", "guessing", "inverted", "dropping out")] == [10, 4, 2, 4]
     total = people.pop("all")
     assert total == {name: sum(row[name] for row in people.values()) for name in total}
     for row in people.values():
@@ -120,11 +112,7 @@ def test_the_same_seed_gives_the_same_answers_and_a_map_is_followed(tmp_path):
 
 @pytest.mark.parametrize(
     ("args", "text"),
-    [
-        (["--guessing", 0.7, "--inverted", 0.5], "shares"),
-        (["--wrong", 0.6], "wrong"),
-        (["--map", "map.csv"], "piano"),
-    ],
+    [(["--guessing", 0.7, "--inverted", 0.5], "shares"), (["--wrong", 0.6], "wrong"), (["--map", "map.csv"], "piano")],
 )
 def test_what_cannot_be_rehearsed_is_refused(tmp_path, monkeypatch, args, text):
     monkeypatch.chdir(tmp_path)
@@ -135,15 +123,15 @@ def test_what_cannot_be_rehearsed_is_refused(tmp_path, monkeypatch, args, text):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("options", [["-o", "study"], ["-o", "study", "--force"], ["-o", "link", "--force"]])
-def test_the_answers_of_a_study_are_not_replaced(tmp_path, monkeypatch, options):
+def test_the_answers_of_a_study_are_not_replaced(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     study = make_study(tmp_path / "study", number=5)
     Store(study.database, create=True).close()
     before = (study.folder / "answers.db").read_bytes()
     (tmp_path / "link").symlink_to("study")
-    code, said = rehearse("study", *options)
-    assert (code, "--out: got" in said) == (2, True), said
+    for options in (["-o", "study"], ["-o", "study", "--force"], ["-o", "link", "--force"]):
+        code, said = rehearse("study", *options)
+        assert (code, "--out: got" in said) == (2, True), said
     monkeypatch.setenv("NEARER_DATABASE", study.database)
     assert rehearse("study", "--participants", 6)[0] == 0
     assert (study.folder / "answers.db").read_bytes() == before
@@ -153,14 +141,12 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
     study = make_study(tmp_path / "study", number=100)
     place = tmp_path / "place"
     place.mkdir()
-    command = [sys.executable, "-m", "nearer", "collect", "rehearse", str(study.folder), "-o", str(place / "out")]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    assert process.stderr is not None
-    assert "simulated participants" in process.stderr.readline()  # they are answering
-    family = psutil.Process(process.pid).children()
-    assert len(family) == 1
-    os.kill(process.pid, signal.SIGINT)
-    assert process.wait(30) == 130
-    process.stderr.close()
+    some = ("--participants", 10, "--guessing", 0, "--inverted", 0, "--dropping-out", 1)
+    with Forked("collect", "rehearse", study.folder, *some, "-o", place / "out") as process:
+        assert "simulated participants" in process.stderr.readline()  # they are answering
+        family = psutil.Process(process.process.pid).children()
+        assert len(family) == 1
+        process.interrupted()
+        assert process.wait() == 130
     until(lambda: not any(one.is_running() for one in family))
     assert list(place.iterdir()) == []

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from processes import running
 
+from nearer.distributed import connect
+
 
 @pytest.fixture
 def client(client_here):
@@ -19,15 +21,17 @@ def client(client_here):
 
 @pytest.fixture
 def processes(tmp_path):
-    """Scheduler and two workers with one thread each, as processes."""
+    """Scheduler and two workers with one thread each, as processes that may be killed."""
     with running(tmp_path) as started:
         yield started
 
 
-@pytest.fixture
-def client_of_processes(processes):
-    with processes.client() as connected:
-        yield connected
+@pytest.fixture(scope="module")
+def local_workers():
+    """Two workers as `local:2` starts them: processes, which nobody kills."""
+    with connect("local:2", memory_limit="1GiB") as client:
+        yield client
+    assert client.status == "closed"
 
 
 @pytest.fixture

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import sys
 from types import SimpleNamespace
 
 import dask
 import pytest
-from processes import running
 
+from distributed import Client, LocalCluster
 from nearer import OrdinalEmbedding
 from nearer.distributed import ClusterError, connect
 from nearer.distributed.cluster import Engine
@@ -20,15 +19,6 @@ def test_running_scheduler(client):
     with connect(client.scheduler.address) as connected:
         assert connected.submit(lambda a, b: a + b, 1, 2).result() == 3
     assert connected.status == "closed"
-
-
-@pytest.mark.slow
-def test_local_workers():
-    with connect("local:2", memory_limit="1GiB") as client:
-        assert list(client.nthreads().values()) == [1, 1]
-        assert Engine(client).memory() == 2 * 2**30
-        assert len(set(client.run(os.getpid).values())) == 2
-    assert client.status == "closed"
 
 
 @pytest.mark.parametrize("address", ["local:", "local:0", "local:x", "host:8786", "nonsense"])
@@ -46,8 +36,9 @@ def test_nobody_there():
         pass
 
 
-def test_no_workers(tmp_path):
-    with running(tmp_path, n_workers=0) as processes, processes.client() as client:
+def test_no_workers():
+    options = {"processes": False, "protocol": "tcp", "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    with LocalCluster(n_workers=0, **options) as cluster, Client(cluster, set_as_default=False) as client:
         address = client.scheduler.address
         message = r"has 0 workers after 0.5 s.*dask worker tcp://"
         with pytest.raises(ClusterError, match=message), connect(address, timeout=0.5):
@@ -62,12 +53,6 @@ def test_no_client():
         OrdinalEmbedding().fit([[0, 1, 2]], client=3)
     with pytest.raises(ValueError, match="asynchronous Dask client"):
         Engine(SimpleNamespace(asynchronous=True))
-
-
-def test_versions_must_agree(client_of_processes, monkeypatch):
-    monkeypatch.setattr("nearer.__version__", "99.0")
-    with pytest.raises(ClusterError, match=r"worker tcp://.* has nearer .*, this side has 99.0"):
-        Engine(client_of_processes)
 
 
 def test_without_dask(monkeypatch):

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from processes import KillDuring, maps_despite_kills
 
-from contracts import Squared, assert_same_objective
+from contracts import Squared
 from nearer import TSTE, Comparisons, OrdinalEmbedding
 from nearer.distributed import ClusterError, DaskObjective
+from nearer.distributed.cluster import Engine
 from nearer.solvers import LBFGS, SBB, SGD, SVRG, Auto
 from nearer.warning_types import UnseenObjectsWarning
 from problems import random_problem
@@ -29,12 +30,18 @@ def answers():
     return train, Comparisons.from_points(points, 4_000, random_state=2)
 
 
-def test_same_map_as_on_this_machine(client_of_processes, answers, parquet):
+def test_local_workers(local_workers):
+    assert list(local_workers.nthreads().values()) == [1, 1]
+    assert Engine(local_workers).memory() == 2 * 2**30
+    assert len(set(local_workers.run(os.getpid).values())) == 2
+
+
+def test_same_map_as_on_this_machine(local_workers, answers, parquet):
     train, test = answers
     options = {"n_components": 2, "solver": LBFGS(max_epochs=8), "random_state": 3}
     local = OrdinalEmbedding(**options).fit(train)
     for X in (train, train.index, parquet(train), da.from_array(train.index, chunks=(2000, 3))):
-        remote = OrdinalEmbedding(**options).fit(X, client=client_of_processes)
+        remote = OrdinalEmbedding(**options).fit(X, client=local_workers)
         assert remote.objective_ == pytest.approx(local.objective_, rel=1e-6)
         assert remote.score(test) == pytest.approx(local.score(test), abs=0.005)
         assert (remote.n_objects_, remote.n_features_in_, remote.labels_) == (60, 3, None)
@@ -44,15 +51,25 @@ def test_same_map_as_on_this_machine(client_of_processes, answers, parquet):
 SCRIPT = "from dataclasses import dataclass\nfrom nearer.losses import CustomLoss\n" + inspect.getsource(Squared)
 
 
-def test_a_loss_of_ones_own(client_of_processes):
+def test_a_loss_of_ones_own(local_workers, monkeypatch):
     problem = random_problem(Squared(2.0), "weighted triplets", size=100)
     comparisons = problem.objective.comparisons
-    with pytest.raises(ValueError, match="loss 'squared': got a class of module 'contracts', which workers cannot"):
-        DaskObjective(comparisons, Squared(2.0), 3, client=client_of_processes)
+    with monkeypatch.context() as patch:
+        patch.setattr(Squared, "__module__", "only_here")
+        with pytest.raises(ValueError, match="loss 'squared': got a class of module 'only_here', which workers cannot"):
+            DaskObjective(comparisons, Squared(2.0), 3, client=local_workers)
     script = {"__name__": "__main__"}
     exec(SCRIPT, script)
-    remote = DaskObjective(comparisons, script["Squared"](2.0), 3, client=client_of_processes)
-    assert_same_objective(remote, problem.objective, problem.X)
+    remote = DaskObjective(comparisons, script["Squared"](2.0), 3, client=local_workers)
+    (value, gradient), expected = (one.value_and_gradient(problem.X) for one in (remote, problem.objective))
+    assert value == pytest.approx(expected[0], rel=1e-12)
+    np.testing.assert_allclose(gradient, expected[1], rtol=1e-12, atol=1e-12)
+
+
+def test_versions_must_agree(local_workers, monkeypatch):
+    monkeypatch.setattr("nearer.__version__", "99.0")
+    with pytest.raises(ClusterError, match=r"worker tcp://.* has nearer .*, this side has 99.0"):
+        Engine(local_workers)
 
 
 def test_labels_and_unseen_objects(client, parquet, answers):
@@ -183,7 +200,6 @@ class TestLosses:
         client.close(timeout=1)
 
     def test_a_file_that_vanishes(self, client, answers, parquet, monkeypatch):
-        from nearer.distributed.cluster import Engine
         from nearer.io import FileFormatError
 
         monkeypatch.setattr(Engine, "memory", lambda self: 10**5)  # so that files are read anew at every pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 
 import numpy as np
@@ -42,8 +43,7 @@ def saved(tmp_path, kind):
     return path
 
 
-@pytest.mark.parametrize("size", [1, 7, 1000, 5000])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "size"), [("npy", 1), *itertools.product(KINDS, [7, 1000, 5000])])
 def test_blocks_join_to_the_whole(tmp_path, kind, size):
     source = open_blocks(saved(tmp_path, kind))
     assert (source.n_comparisons, source.n_columns, source.n_objects) == (1000, 3, 40)

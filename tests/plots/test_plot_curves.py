@@ -23,13 +23,9 @@ from nearer.plots import (
 )
 
 HISTORY = {
-    "epoch": [0, 1, 2, 3],
-    "n_gradients": [0, 10_000, 20_000, 30_000],
-    "seconds": [0.0, 0.1, 0.2, 0.3],
-    "objective": [100.0, 10.0, 1.0, 0.5],
-    "step_size": [None, 0.5, 0.25, np.nan],
-    "grad_norm": [1.0, 0.5, 0.4, 0.3],
-}
+    "epoch": [0, 1, 2, 3], "n_gradients": [0, 10_000, 20_000, 30_000], "seconds": [0.0, 0.1, 0.2, 0.3],
+    "objective": [100.0, 10.0, 1.0, 0.5], "step_size": [None, 0.5, 0.25, np.nan], "grad_norm": [1.0, 0.5, 0.4, 0.3],
+}  # fmt: skip
 
 
 def legend_texts(ax):

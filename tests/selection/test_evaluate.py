@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from nearer.selection.thresholds import GAIN_OF_ALL, default_folds, default_resa
 from nearer.warning_types import InputWarning
 
 LABELS = [f"obj{number:02d}" for number in range(12)]
+evaluated = partial(evaluate, bootstrap=0)
 
 
 @pytest.fixture(scope="module")
@@ -47,16 +49,16 @@ def test_one_call_makes_every_study_and_writes_the_page(model, answers, tmp_path
     assert made.evaluation.training == model.score(answers)
     assert made.facts["Cross-validation"] == "2 folds"
     with pytest.raises(FileExistsError):
-        nearer.write_report(model, answers, path, cv=0)
-    assert nearer.write_report(model, answers, path, cv=0, title="Again", force=True).title == "Again"
+        nearer.write_report(model, answers, path, cv=0, bootstrap=0)
+    assert nearer.write_report(model, answers, path, cv=0, bootstrap=0, title="Again", force=True).title == "Again"
     assert "<title>Again</title>" in path.read_text(encoding="utf-8")
 
 
 def test_what_fit_takes_is_taken_and_names_are_matched(model, answers):
     shuffled = Comparisons(answers.index, 12, labels=LABELS).relabelled(LABELS[::-1])
-    assert evaluate(model, shuffled, cv=0).training == evaluate(model, cv=0).training == model.score(answers)
+    assert evaluated(model, shuffled, cv=0).training == evaluated(model, cv=0).training == model.score(answers)
     bare = OrdinalEmbedding(2, random_state=0).fit(answers.index)
-    assert evaluate(bare, answers.index, cv=0).training == bare.score(answers.index)
+    assert evaluated(bare, answers.index, cv=0).training == bare.score(answers.index)
 
 
 def test_objects_that_are_not_on_the_map_are_refused(model):
@@ -79,7 +81,7 @@ def test_a_map_without_answers_has_what_its_history_says(answers):
 
 
 def test_cross_validation_is_that_of_the_library(model, answers):
-    found = evaluate(model, answers, cv=3)
+    found = evaluated(model, answers, cv=3)
     expected = cross_validate_dimensions(model, answers, [2], n_folds=3, random_state=0)
     assert found.held_out == expected.accuracy[0]
     assert found.fold_accuracy == tuple(expected.fold_accuracy[:, 0].tolist())
@@ -106,22 +108,22 @@ def test_the_interval_is_wider_where_people_differ(model, answers):
     who = np.arange(400) % 8
     mixed = answers.flipped((who < 2) & (rng.random(400) < 0.5))
     people = Comparisons(mixed.index, 12, labels=LABELS, participants=who)
-    alone, known = (evaluate(model, data, cv=5, people=False) for data in (mixed, people))
+    alone, known = (evaluated(model, data, cv=5, people=False) for data in (mixed, people))
     assert known.held_out == alone.held_out
     assert known.held_out - known.held_out_low > 1.5 * (alone.held_out - alone.held_out_low)
 
 
 def test_one_dimension_has_one_figure_on_held_out_answers(model, answers):
-    found = evaluate(model, answers, cv=2, dims=(1, 2))
+    found = evaluated(model, answers, cv=2, dims=(1, 2))
     assert found.held_out == found.dimensions.accuracy[1]
     assert found.fold_accuracy == tuple(found.dimensions.fold_accuracy[:, 1].tolist())
-    assert evaluate(model, answers, cv=0, dims=(1, 2)).held_out is None
+    assert evaluated(model, answers, cv=0, dims=(1, 2)).held_out is None
 
 
 def test_what_is_satisfied_and_what_is_contradicted_make_up_all_answers(model, answers):
     counts = np.stack([np.arange(400) % 7 + 1, np.arange(400) % 3], axis=1)
     votes = Comparisons.from_answers(answers.index, counts, n_objects=12, labels=LABELS)
-    found = evaluate(model, votes, cv=0)
+    found = evaluated(model, votes, cv=0)
     made = describe(model, votes, found)
     violations = made.violations
     assert violations.n_violated / violations.n_comparisons + found.training == pytest.approx(1)
@@ -186,12 +188,12 @@ def single_questions(n_people, people=True):
 def test_folds_are_those_that_can_be_evaluated():
     data = single_questions(8)
     model = OrdinalEmbedding(1, random_state=0).fit(data)
-    found = evaluate(model, data, people=False)
+    found = evaluated(model, data, people=False)
     assert (found.folds_by, found.n_unplaced) == ("participant", 0)
     assert found.held_out == 1
     for options in ({"cv_by": "question"}, {"comparisons": single_questions(8, people=False)}):
         with pytest.warns(InputWarning, match="cross-validation left out: .* no map made without them"):
-            found = evaluate(model, **{"comparisons": data, "people": False} | options)
+            found = evaluated(model, **{"comparisons": data, "people": False} | options)
         assert (found.held_out, found.fold_accuracy) == (None, ())
         assert "100% of the held-out answers name an object" in found.declined
         assert replace(Evaluation(), **figures_of(found.summary())).declined == found.declined
@@ -200,7 +202,7 @@ def test_folds_are_those_that_can_be_evaluated():
 def test_held_out_answers_that_no_map_can_predict_are_counted_apart(model, answers):
     alone = Comparisons([[12, 0, 1], [13, 2, 3], [13, 2, 3]], labels=[*LABELS, "new", "rare"])
     both = Comparisons(np.concatenate([answers.index, alone.index]), labels=alone.labels)
-    found = evaluate(OrdinalEmbedding(2, loss="ste", random_state=0).fit(both), people=False)
+    found = evaluated(OrdinalEmbedding(2, loss="ste", random_state=0).fit(both), people=False)
     assert (found.folds_by, found.n_unplaced) == ("question", 3)
     assert 0.7 < found.held_out < 1
     assert figures_of(found.summary())["n_unplaced"] == 3
@@ -214,7 +216,7 @@ def test_figures_of_answers_with_several_comparisons_are_by_answer():
     central[::5] = sets[::5, 0]  # some careless answers
     data = Comparisons.from_most_central(sets, central)
     model = OrdinalEmbedding(2, random_state=0).fit(data)
-    found = evaluate(model, data, people=False)
+    found = evaluated(model, data, people=False)
     near, far = (np.linalg.norm(np.diff(model.embedding_[data.index[:, [0, k]]], axis=1)[:, 0], axis=1) for k in (1, 2))
     assert found.training == pytest.approx((near < far).reshape(-1, 2).all(axis=1).mean())
     assert found.training < model.score(data)

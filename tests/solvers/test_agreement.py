@@ -37,8 +37,9 @@ def _problem_and_floor(loss, form):
     return problem, floor.objective
 
 
-@pytest.mark.parametrize("form", ["triplets", "quadruplets", "weighted triplets"])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(
+    ("loss", "form"), [*((loss, "triplets") for loss in LOSSES), ("tste", "quadruplets"), ("ste", "weighted triplets")]
+)
 @pytest.mark.parametrize("name", SOLVERS)
 def test_solvers_reach_the_same_objective(name, loss, form):
     problem, floor = _problem_and_floor(loss, form)

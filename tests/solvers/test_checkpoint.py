@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import multiprocessing
-import os
 import random
 import resource
-import signal
 import threading
 import time
 from dataclasses import replace
@@ -17,8 +14,8 @@ import numpy as np
 import pytest
 from test_own_solver import Momentum
 
+from forked import Forked
 from nearer import Comparisons, OrdinalEmbedding
-from nearer.cli import main
 from nearer.io import FileFormatError, write_comparisons
 from nearer.solvers import BB, GD, LBFGS, SBB, SGD, SVRG, Auto, Convex, auto, checkpoint
 from nearer.warning_types import ReproducibilityWarning
@@ -244,26 +241,20 @@ def test_killed_commands_go_on(answers, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "_SHARE", 0.1)  # as users have it
     write_comparisons("answers.csv", answers)
     fit = ["fit", "answers.csv", "--cv", "0", "--solver", "sgd", "--tol", "0", "--max-epochs", "15000", "--quiet"]
+    cut = [*fit, "-o", "cut", "--checkpoint", "run.checkpoint", "--resume"]
 
-    def start(*more):
-        process = multiprocessing.get_context("fork").Process(target=main, args=([*fit, *more],))
-        process.start()
-        return process
-
-    start("-o", "whole").join()
+    with Forked(*fit, "-o", "whole") as process:
+        process.wait()
     run = Path("run.checkpoint")
     for _ in range(3):
         before = run.stat().st_mtime_ns if run.exists() else 0
-        process = start("-o", "cut", "--checkpoint", "run.checkpoint", "--resume")
-        while not (run.exists() and run.stat().st_mtime_ns > before):
-            assert process.is_alive()
-            time.sleep(0.01)
-        time.sleep(0.1)
-        os.kill(process.pid, signal.SIGKILL)
-        process.join()
+        with Forked(*cut) as process:
+            while not (run.exists() and run.stat().st_mtime_ns > before):
+                assert process.wait(0) is None
+                time.sleep(0.01)
+            time.sleep(0.1)
         assert not Path("cut").exists()
-    process = start("-o", "cut", "--checkpoint", "run.checkpoint", "--resume")
-    process.join()
-    assert process.exitcode == 0
+    with Forked(*cut) as process:
+        assert process.wait() == 0
     assert not run.exists()
     assert Path("cut/embedding.csv").read_bytes() == Path("whole/embedding.csv").read_bytes()
