@@ -112,7 +112,7 @@ def test_the_database_is_in_the_folder_of_the_study(serve, tmp_path):
     assert all((study.folder / "answers.db").is_file() for study in studies)
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["100%20", "alike?", "alike?v=2"]
     for study in studies:
-        assert by_command("status", study.folder)["participants"] == 1
+        assert by_command("status", study.folder)["funnel"]["opened"] == 1
 
 
 def test_health_writes_and_not_for_everybody(serve, tmp_path, database, monkeypatch):
@@ -164,8 +164,7 @@ def test_who_has_seen_every_question_finishes(serve, tmp_path, database):
     state, seen = again.play("p")
     assert state["finished"]
     assert 2 + len(seen) == state["total"] < 12
-    with again.store.reading() as connection:
-        assert store.study_status(connection)["finished"] == 1
+    assert store.study_status(again.store, again.study)["funnel"]["finished"] == 1
 
 
 # ---- floods ----------------------------------------------------------------------------------------------------------
@@ -280,14 +279,14 @@ def test_only_those_who_answered_just_now_are_there(serve):
 
 def test_the_share_of_adaptive_slots_that_were_filled(serve):
     served = serve(number=40, adaptive=True, random_share=0.25)
-    assert status_of(served)["study"]["adaptive_share"] is None
+    assert status_of(served)["status"]["adaptive_share"] is None
     served.play("p")
-    assert status_of(served)["study"]["adaptive_share"] == 0
+    assert status_of(served)["status"]["adaptive_share"] == 0
     background.fill_queue(served.study, served.store, None, 1)
     with served.store.writing() as connection:
         connection.execute(sa.update(store.ready).values(chosen_by="predictive"))
     served.play("q")
-    assert 0.3 < status_of(served)["study"]["adaptive_share"] < 0.7
+    assert 0.3 < status_of(served)["status"]["adaptive_share"] < 0.7
 
 
 def test_the_stock_of_questions_follows_the_rate(serve):
@@ -336,8 +335,9 @@ def test_a_port_that_is_just_being_left_is_waited_for():
 def test_repeats_are_found_without_reading_the_table(serve, tmp_path, database):
     served = serve(make_study(tmp_path / "study"), database)
     about = {"kind": "triplets", "n_chosen": 1, "ordered": True, "shown": "[1, 2, 3]", "chosen_by": "predictive"}
+    about |= {"planned": "random"}
     with served.store.writing() as connection:
-        person = {"name": "x", "started": 0, "seen": 0, "visits": 0, "total": 1, "answered": 0}
+        person = {"name": "x", "opened": 0, "seen": 0, "visits": 0, "total": 1, "answered": 0}
         connection.execute(sa.insert(store.participants), person)
         rows = [{**about, "participant": 1, "position": row, "key": f"k{row}", "asked": 0} for row in range(1, 20_001)]
         connection.execute(sa.insert(store.questions), rows)

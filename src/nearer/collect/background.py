@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 from nearer.collect.desk import question_key
 from nearer.collect.server import read_options
-from nearer.collect.store import Export, Store, answers, items, ready, reason
+from nearer.collect.store import Export, Store, answers, ready, reason
 from nearer.collect.study import Study, n_questions, read_study
 from nearer.data import Comparisons
 from nearer.data.splits import answer_of_rows
@@ -37,14 +37,13 @@ _FOLDS = 3
 _SECONDS = 20.0  # for one fit
 _LEAST = 30  # answers before anything is fitted
 _QUEUE, _LARGEST = 400, 2000  # questions in a plan, at first and at most
-_REPORT = 10.0  # seconds between two signs of life
 
 
 class Background:
     def __init__(self, study: Study, store: Store):
         self.study, self.store = study, store
         self._done, self._forecast_at, self._round = -1, 0, 0
-        self._stock, self._lasted, self._reported = 0, 0.0, -math.inf
+        self._stock, self._lasted = 0, 0.0
 
     def due(self) -> bool:
         """Whether enough answers are new, or the queue is low."""
@@ -57,9 +56,7 @@ class Background:
 
     def report(self) -> None:
         """Store a sign of life, for the researcher's page."""
-        if time.monotonic() > self._reported + _REPORT:
-            self.store.keep_finding("background", {"seen": time.time()})
-            self._reported = time.monotonic()
+        self.store.keep_finding("background", {"seen": time.time()})
 
     def round(self) -> None:
         """Compute everything again, the questions first."""
@@ -111,8 +108,8 @@ def read_answers(study: Study, store: Store) -> Comparisons | None:
     table = dict(zip(export.columns, map(list, zip(*rows))))
     for name in ("answered_at", "condition"):
         table.pop(name, None)
-    with store.reading() as connection:
-        labels = list(connection.scalars(sa.select(items.c.name).order_by(items.c.id)))
+    shown = (name for row in rows for name in row[: study.questions.n_items])
+    labels = list(dict.fromkeys([*(item.name for item in study.items), *shown]))
     return read_comparisons(table, labels=labels).comparisons
 
 
@@ -170,7 +167,6 @@ def fill_queue(study: Study, store: Store, data: Comparisons | None, seed: int, 
     if not size:
         return
     names = [item.name for item in study.items]
-    numbers = store.number_items(names)
     gone = [] if data is None else [label for label in data.labels.tolist() if label not in set(names)]  # type: ignore[union-attr]
     chosen = suggest(
         data, size, random_share=0, objects=names, exclude=gone or None,
@@ -179,9 +175,7 @@ def fill_queue(study: Study, store: Store, data: Comparisons | None, seed: int, 
     assert chosen.labels is not None
     rows = []
     for row, strategy in zip(chosen.labels[chosen.index].tolist(), chosen.strategy.tolist()):
-        shown = [numbers[name] for name in row]
-        key = question_key(study.questions.kind, shown)
-        rows.append({"shown": json.dumps(shown), "key": key, "chosen_by": strategy})
+        rows.append({"shown": json.dumps(row), "key": question_key(study.questions.kind, row), "chosen_by": strategy})
     with store.writing() as connection:
         connection.execute(sa.delete(ready))
         connection.execute(sa.insert(ready), rows * max(1, math.ceil(stock / size)))

@@ -11,7 +11,7 @@ import random
 import re
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -20,11 +20,11 @@ import sqlalchemy as sa
 from starlette.exceptions import HTTPException
 
 from nearer.collect.store import AWAY, Store, answers, insert, meta, participants, questions, ready
-from nearer.collect.study import ENDS, STEPS, Item, QuestionSettings, Study, parted
+from nearer.collect.study import ENDS, STEPS, Item, QuestionSettings, Study, digest, parted
 from nearer.data import is_number
 
 AHEAD = 2  # open questions of a participant: the one on the screen and a preloaded one
-_PLANNED, _RANDOM = 3, 9  # attempts at a question that the participant was not asked yet
+_ATTEMPTS = 4  # at a question that the participant was not asked yet
 _MAX_ID = 200
 # What sites leave in a link when they do not fill it in, and Mechanical Turk in a preview.
 _UNFILLED = re.compile(r"\{\{.*\}\}|\$\{.*\}|%[A-Z_]+%|ASSIGNMENT_ID_NOT_AVAILABLE")
@@ -57,8 +57,6 @@ _REPEAT = _REPEAT.where(questions.c.chosen_by == "random", questions.c.participa
 _REPEAT = _REPEAT.where(questions.c.kind == sa.bindparam("kind"), questions.c.id >= sa.bindparam("from_here"))
 _SAME = participants.c.id == questions.c.participant, participants.c.condition == sa.bindparam("condition")
 _REPEAT_SAME = _REPEAT.where(sa.exists(participants.c.id).where(*_SAME))  # in a study with conditions
-_RECENT = sa.select(questions.c.participant, questions.c.position, questions.c.chosen_by, participants.c.total)
-_RECENT = _RECENT.select_from(questions.join(participants)).order_by(questions.c.id.desc()).limit(1000)
 _QUEUE = ready.alias()
 _NEW = ~sa.select(questions.c.id).where(_THEIRS, questions.c.key == _QUEUE.c.key).exists()
 _FIRST = sa.select(_QUEUE.c.id).where(_NEW).order_by(_QUEUE.c.id).limit(1)
@@ -68,27 +66,27 @@ _TAKE = sa.delete(ready).where(ready.c.id == _FIRST.scalar_subquery()).returning
 
 @dataclass(frozen=True)
 class Asked:
-    items: tuple[int, ...]  # numbers of objects: the head (unless "odd-one-out"), then the options
+    items: tuple[str, ...]  # names of objects: the head (unless "odd-one-out"), then the options
     key: str  # the same for the same question in another order
-    chosen_by: str  # "random", "catch", "repeat", or the name of a strategy
-    expected: int | None = None  # the right option of a catch question
+    chosen_by: str  # "random", "listed", "catch", "repeat", or the name of a strategy
+    expected: int | None = None  # the right option of an attention check
 
 
-def question_key(kind: str, items: Sequence[int], catch: bool = False) -> str:
+def question_key(kind: str, items: Sequence[str], catch: bool = False) -> str:
     """A text that is equal for equal questions; attention checks have keys of their own."""
     head, options = parted(kind, items)
-    return ("c" if catch else kind[0]) + "-".join(map(str, head + sorted(options)))
+    return digest(json.dumps([kind, catch, *head, *sorted(options)]))
 
 
 class Deck:
     """Deals objects in shuffled rounds: their counts differ by at most one. Threads may share it."""
 
-    def __init__(self, cards: Sequence[int], rng: random.Random):
-        self._cards, self._rng = list(cards), rng
-        self._left: list[int] = []
+    def __init__(self, cards: Sequence[str], rng: random.Random):
+        self._cards, self._rng = cards, rng
+        self._left: list[str] = []
         self._lock = threading.Lock()
 
-    def deal(self, without: Sequence[int] = ()) -> int:
+    def deal(self, without: Sequence[str] = ()) -> str:
         """The next object that is not in `without`."""
         with self._lock:
             while True:
@@ -96,68 +94,53 @@ class Deck:
                     if self._left[k] not in without:
                         return self._left.pop(k)
                 # All cards left are excluded: they stay on top of the next round.
-                fresh = list(self._cards)
-                self._rng.shuffle(fresh)
-                self._left = fresh + self._left
+                self._left = self._rng.sample(self._cards, len(self._cards)) + self._left
 
 
 @dataclass
 class Dealer:
-    """Makes questions about objects, given by number."""
+    """Makes questions and attention checks about objects."""
 
     asked: QuestionSettings
-    numbers: Sequence[int]
-    catches: Sequence[tuple[int, ...]] = ()  # attention checks: head, right, wrong, or the odd one last
-    listed: Sequence[tuple[int, ...]] = ()  # the only questions; without it all that there are
+    names: Sequence[str]
+    listed: Sequence[tuple[str, ...]] = ()  # the only questions; without it all that there are
     seed: int | None = None
 
     def __post_init__(self) -> None:
         self.rng = random.Random(self.seed)
-        self._heads, self._options = Deck(self.numbers, self.rng), Deck(self.numbers, self.rng)
+        self._heads, self._options = Deck(self.names, self.rng), Deck(self.names, self.rng)
 
-    def random(self) -> Asked:
+    def draw(self, catch: bool = False) -> Asked:
         """A random question; all objects occur equally often, unless the questions are listed."""
-        if self.listed:
-            return self.shown(self.rng.choice(self.listed), "listed")
-        items = [] if self.asked.kind == "odd-one-out" else [self._heads.deal()]
-        return self.shown(self._with_options(items), "random")
-
-    def other_than(self, keys: Collection[str]) -> Asked | None:
-        """A random question whose key is not in `keys`, by enumeration; None if none is left."""
-        left = [items for items in self.listed if question_key(self.asked.kind, items) not in keys]
-        if self.listed:
-            return self.shown(self.rng.choice(left), "listed") if left else None
-        for head in [()] if self.asked.kind == "odd-one-out" else itertools.combinations(self.numbers, 1):
-            others = [number for number in self.numbers if number not in head]
-            every = ((*head, *options) for options in itertools.combinations(others, self.asked.n_shown))
-            left += [items for items in every if question_key(self.asked.kind, items) not in keys]
-        return self.shown(self.rng.choice(left), "random") if left else None
-
-    def catch(self, seen: Collection[str] = ()) -> Asked | None:
-        """An attention check whose key is not in `seen`; None if none is left."""
-        every: Iterable[Sequence[int]] = self.catches
-        if not self.catches:
-            for _ in range(_PLANNED):
-                head = self._heads.deal()
-                made = self._check_about(self._with_options([head, head]))
-                if made.key not in seen:
-                    return made
-            others = {head: [number for number in self.numbers if number != head] for head in self.numbers}
-            n_others = self.asked.n_items - 2
-            every = ((head, head, *row) for head in others for row in itertools.combinations(others[head], n_others))
-        left = [row for row in every if question_key(self.asked.kind, row, catch=True) not in seen]
-        return self._check_about(self.rng.choice(left)) if left else None
-
-    def _check_about(self, items: Sequence[int]) -> Asked:
-        """The attention check: the second of `items` is right, or the third is the odd one."""
-        return self.shown(items, "catch", items[2 if self.asked.kind == "odd-one-out" else 1])
-
-    def _with_options(self, items: list[int]) -> list[int]:
+        if listed := self._listed(catch):
+            return self._new(self.rng.choice(listed), catch)
+        n_heads = self.asked.n_heads(catch)
+        items = [self._heads.deal()] * n_heads if n_heads else []
         while len(items) < self.asked.n_items:
             items.append(self._options.deal(items))
-        return items
+        return self._new(items, catch)
 
-    def shown(self, items: Sequence[int], chosen_by: str, right: int | None = None) -> Asked:
+    def unseen(self, keys: Collection[str], catch: bool = False) -> Asked | None:
+        """A random question whose key is not in `keys`, by enumeration; None if none is left."""
+        every = self._listed(catch) or self._every(self.asked.n_heads(catch))
+        left = [items for items in every if question_key(self.asked.kind, items, catch) not in keys]
+        return self._new(self.rng.choice(left), catch) if left else None
+
+    def _listed(self, catch: bool) -> Sequence[tuple[str, ...]]:
+        return self.asked.catch_questions if catch else self.listed
+
+    def _every(self, n_heads: int) -> Iterator[tuple[str, ...]]:
+        for head in self.names if n_heads else [""]:
+            others = [name for name in self.names if name != head]
+            for rest in itertools.combinations(others, self.asked.n_items - n_heads):
+                yield (*[head] * n_heads, *rest)
+
+    def _new(self, items: Sequence[str], catch: bool) -> Asked:
+        # Of an attention check, the second object is right, or the third is the odd one.
+        right = items[2 if self.asked.kind == "odd-one-out" else 1] if catch else None
+        return self.shown(items, "catch" if catch else "listed" if self.listed else "random", right)
+
+    def shown(self, items: Sequence[str], chosen_by: str, right: str | None = None) -> Asked:
         """A question about `items`, the head first, with shuffled options; `right` is the known answer."""
         head, options = parted(self.asked.kind, items)
         self.rng.shuffle(options)
@@ -212,16 +195,13 @@ class Desk:
     def __init__(self, study: Study, store: Store, seed: int | None = None):
         self.study, self.store = study, store
         self._plans = store.secret.hex() if seed is None else str(seed)
-        self.numbers = store.number_items([item.name for item in study.items])
-        self.names = {number: name for name, number in self.numbers.items()}
-        self.by_number = {self.numbers[item.name]: item for item in study.items}
+        self.items = {item.name: item for item in study.items}
         self._lots = random.SystemRandom() if seed is None else random.Random(seed)
-        catches = self._numbered(study.questions.catch_questions)
         self.conditions = {condition.name: condition for condition in study.conditions}
-        self.dealers: dict[str, Dealer] = {}
-        for name, condition in self.conditions.items():
-            numbers = [self.numbers[item] for item in condition.items] or list(self.by_number)
-            self.dealers[name] = Dealer(study.questions, numbers, catches, self._numbered(condition.questions), seed)
+        self.dealers = {
+            name: Dealer(study.questions, condition.items or list(self.items), condition.questions, seed)
+            for name, condition in self.conditions.items()
+        }
         wanted = study.participants.wanted or any(condition.wanted for condition in study.conditions)
         self._limited = bool(wanted) or len(study.conditions) > 1
         # What is stored already stays as it is.
@@ -229,9 +209,6 @@ class Desk:
             insert(store.engine, table).on_conflict_do_nothing().returning(next(iter(table.primary_key)))
             for table in (participants, questions, answers)
         )
-
-    def _numbered(self, rows: Iterable[Sequence[str]]) -> list[tuple[int, ...]]:
-        return [tuple(self.numbers[name] for name in row) for row in rows]
 
     def start(self, connection: sa.Connection, name: str, given: Mapping[str, Any], agreed: bool) -> dict[str, Any]:
         """Open the study to a participant, or resume: the values of `next`, and the token `participant`.
@@ -249,7 +226,7 @@ class Desk:
             if not 0 < len(value) <= _MAX_ID or not value.isprintable():
                 raise HTTPException(422, f"{key}: got {value[:20]!r}, expected 1 to {_MAX_ID} printable characters")
         now, total = time.time(), self.study.questions.number
-        fresh = {"name": name, "started": now, "seen": now, "visits": 0, "answered": 0, "total": total}
+        fresh = {"name": name, "opened": now, "seen": now, "visits": 0, "answered": 0, "total": total}
         connection.execute(self._add_person, fresh)
         number = connection.execute(_VISIT, {"person": name}).scalar_one()
         person, held = self._found(connection, number)
@@ -260,27 +237,31 @@ class Desk:
             self._admit(connection, person, agreed)
         return {"participant": participant_token(self.store.secret, number), **self._progress(connection, person, held)}
 
-    def step(self, connection: sa.Connection, number: int, name: object, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Finish the step `name`, consent or questions about the participant; the values of `next`."""
+    def step(self, connection: sa.Connection, number: int, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Finish a step, consent or questions about the participant, with `values`; the values of `next`.
+
+        A step that is over, as when it is sent again or by another tab, changes nothing.
+        """
         person, held = self._found(connection, number)
-        if name != person["step"] or name not in ("consent", "before", "after"):
-            return self._progress(connection, person, held)  # sent again, or by another tab
-        if name == "consent":
+        name, values = given.get("step"), given.get("values")
+        if not isinstance(values, dict):
+            raise HTTPException(422, "values: expected an object")
+        if name == person["step"] == "consent":
             if not isinstance(values.get("agree"), bool):
                 raise HTTPException(422, "agree: expected true or false")
             if values["agree"]:
                 self._admit(connection, person, agreed=True)
             else:
                 self._set(connection, person, step="declined")
-            return self._progress(connection, person, held)
-        fields = self.study.before if name == "before" else self.study.after
-        replies = {field.id: values.get(field.id) for field in fields}
-        for field in fields:
-            if not field.takes(replies[field.id]):
-                raise HTTPException(422, f"{field.id}: expected {field.kind}, as study.toml declares it")
-        out = any(replies[field.id] in field.screen_out for field in fields)
-        step = "screened_out" if out else STEPS[STEPS.index(name) + 1]
-        self._set(connection, person, replies=json.dumps(json.loads(person["replies"]) | replies), step=step)
+        elif name == person["step"] and name in ("before", "after"):
+            fields = getattr(self.study, name)
+            replies = {field.id: values.get(field.id) for field in fields}
+            for field in fields:
+                if not field.takes(replies[field.id]):
+                    raise HTTPException(422, f"{field.id}: expected {field.kind}, as study.toml declares it")
+            out = any(replies[field.id] in field.screen_out for field in fields)
+            step = "screened_out" if out else STEPS[STEPS.index(name) + 1]
+            self._set(connection, person, replies=json.dumps(json.loads(person["replies"]) | replies), step=step)
         return self._progress(connection, person, held)
 
     def _admit(self, connection: sa.Connection, person: dict[str, Any], agreed: bool) -> None:
@@ -316,17 +297,19 @@ class Desk:
         connection.execute(_CHANGE.values(changes), {"person": person["id"]})
         person |= changes
 
-    def next(self, connection: sa.Connection, number: int) -> dict[str, Any]:
+    def next(self, connection: sa.Connection, number: int, _given: Mapping[str, Any]) -> dict[str, Any]:
         """A participant's progress, open questions (at most `AHEAD`) and, at the end, `completion`."""
         return self._progress(connection, *self._found(connection, number))
 
-    def answer(
-        self, connection: sa.Connection, number: int, question: object, choice: Any, seconds: Any
-    ) -> dict[str, Any]:
+    def answer(self, connection: sa.Connection, number: int, given: Mapping[str, Any]) -> dict[str, Any]:
         """Store an answer once; returns the values of `next`, and `stored`: whether the answer is new.
 
         `choice` lists the chosen options, counted from 0 as on the screen, nearest first; None: cannot tell.
         """
+        if "choice" not in given:
+            raise HTTPException(422, "choice: got none, expected a list of whole numbers, or null")
+        question: object = given.get("question")
+        seconds: Any = given.get("seconds")
         person, held = self._found(connection, number)
         asked = next((row for row in held if str(row["id"]) == question), None)
         if asked is None or person["step"] != "questions":
@@ -335,8 +318,8 @@ class Desk:
                 raise HTTPException(403, "question: is no question of this participant")
             return {"stored": False, **self._progress(connection, person, held)}
         seconds = float(seconds) if is_number(seconds) and 0 <= seconds < 1e6 else None
-        now = time.time()
-        made = {"question": asked["id"], "choice": self._choice(asked, choice), "seconds": seconds, "answered": now}
+        now, choice = time.time(), self._choice(asked, given["choice"])
+        made = {"question": asked["id"], "choice": choice, "seconds": seconds, "answered": now}
         connection.execute(self._add_answer, made)
         connection.execute(_COUNT, {"person": number, "now": now})
         person["answered"] += 1
@@ -349,8 +332,7 @@ class Desk:
         return {"stored": True, **self._progress(connection, person, held)}
 
     def _practice(self, person: Mapping[str, Any]) -> dict[str, Any]:
-        names = self.study.questions.practice_question
-        items = tuple(self.numbers[name] for name in names) or self._dealer(person).random().items
+        items = self.study.questions.practice_question or self._dealer(person).draw().items
         return self._for_page(self._row(0, 0, Asked(items, "", "practice")), person)
 
     def _dealer(self, person: Mapping[str, Any]) -> Dealer:
@@ -398,54 +380,40 @@ class Desk:
             held.append(row)
         if asking and answered >= total:
             self._set(connection, person, step="after")
-        step, own = person["step"], json.loads(person["parameters"])
+        step, finished = person["step"], person["step"] in ENDS
         state: dict[str, Any] = {"step": step, "answered": answered, "total": total, "paused": paused}
-        state["finished"] = step in ENDS
-        if step in ENDS:
-            link = self.study.completion.links()[step]
-            for name in ("participant", *self.study.participants.parameters):
-                # Escaped, so that an id cannot add parameters to the address.
-                value = person["name"] if name == "participant" else own.get(name, "")
-                link = link.replace(f"{{{name}}}", quote(value, safe=""))
+        state["finished"] = finished
+        if finished:
+            link, own = self.study.completion.links()[step], json.loads(person["parameters"])
+            values = dict.fromkeys(self.study.participants.parameters, "") | own | {"participant": person["name"]}
+            for name, value in values.items():
+                link = link.replace(f"{{{name}}}", quote(value, safe=""))  # so that an id cannot add parameters
             state["completion"] = {"link": link, "code": self.study.completion.code if step == "finished" else ""}
         if step == "questions" and answered == 0 and self.study.questions.practice:
             state["practice"] = self._practice(person)
         shown = held[:AHEAD] if step == "questions" and not paused else []
-        about = [{"id": str(row["id"]), "position": row["position"]} for row in shown]
-        asked = [one | self._for_page(row, person) for one, row in zip(about, shown)]
-        return {**state, "questions": asked}
-
-    def adaptive_share(self, connection: sa.Connection) -> float | None:
-        """Share of the latest adaptive slots that got a chosen question; None without any."""
-        recent = connection.execute(_RECENT).all()
-        slots = [row.chosen_by for row in recent if self._slot(row.participant, row.total, row.position) == "ready"]
-        return sum(chosen != "random" for chosen in slots) / len(slots) if slots else None
-
-    def _slot(self, person: int, total: int, position: int) -> str:
-        """What is planned at a position; positions may exceed a total that was shortened."""
-        planned = plan(self.study.questions, total, f"{self._plans}:{person}")
-        return planned[position - 1] if position <= total else "random"
+        place = [{"id": str(row["id"]), "position": row["position"]} for row in shown]
+        return {**state, "questions": [one | self._for_page(row, person) for one, row in zip(place, shown)]}
 
     def _hand_out(self, connection: sa.Connection, person: dict[str, Any], position: int) -> dict[str, Any] | None:
         """Store a new question; None if this participant has seen them all."""
-        planned = self._slot(person["id"], person["total"], position)
-        for slot in (*[planned] * _PLANNED, *["random"] * _RANDOM, "unseen"):
-            asked = self._choose(connection, person, slot)
-            row = asked and self._row(person["id"], position, asked)
+        slots = plan(self.study.questions, person["total"], f"{self._plans}:{person['id']}")
+        planned = slots[position - 1] if position <= len(slots) else "random"  # the total may have become smaller
+        for slot, attempt in itertools.product((planned, "random"), range(_ATTEMPTS)):
+            asked = self._choose(connection, person, slot, attempt == _ATTEMPTS - 1)
+            row = asked and self._row(person["id"], position, asked, planned)
             number = row and connection.scalar(self._add_question, row)
             if row and number:
                 return {"id": number, **row}
         return None
 
-    def _choose(self, connection: sa.Connection, person: Mapping[str, Any], slot: str) -> Asked | None:
-        """A question for a slot of the plan; None if there is none now."""
+    def _choose(self, connection: sa.Connection, person: Mapping[str, Any], slot: str, is_last: bool) -> Asked | None:
+        """A question for a slot of the plan; None if there is none now, or at the last attempt if there is none."""
         dealer, number = self._dealer(person), person["id"]
-        if slot == "catch":
-            return dealer.catch(self._seen(connection, number))
-        if slot == "random":
-            return dealer.random()
-        if slot == "unseen":
-            return dealer.other_than(self._seen(connection, number))
+        if slot in ("random", "catch"):
+            if is_last:
+                return dealer.unseen(set(connection.scalars(_SEEN, {"person": number})), slot == "catch")
+            return dealer.draw(slot == "catch")
         if slot == "ready":  # the first that this participant has not seen; it leaves the queue
             found = connection.execute(_TAKE, {"person": number}).first()
         else:  # one that another participant was asked: the first from a random place of the table on
@@ -455,31 +423,26 @@ class Desk:
             found = connection.execute(among, {**about, "condition": person["condition"]}).first()
         # Its objects may no longer be asked about, or not as many at once.
         items = json.loads(found.shown) if found else []
-        if found is None or len(items) != self.study.questions.n_items or not set(items) <= set(dealer.numbers):
+        if found is None or len(items) != self.study.questions.n_items or not set(items) <= set(dealer.names):
             return None
         return dealer.shown(items, found.chosen_by if slot == "ready" else slot)
 
-    def _seen(self, connection: sa.Connection, person: int) -> set[str]:
-        return set(connection.scalars(_SEEN, {"person": person}))
-
-    def _row(self, person: int, position: int, asked: Asked) -> dict[str, Any]:
+    def _row(self, person: int, position: int, asked: Asked, planned: str = "") -> dict[str, Any]:
         about, shown = self.study.questions, json.dumps(asked.items)
         return {
             "participant": person, "position": position, "kind": about.kind, "n_chosen": about.n_chosen,
             "ordered": about.ordered, "shown": shown, "key": asked.key, "chosen_by": asked.chosen_by,
-            "expected": asked.expected, "asked": time.time(),
+            "planned": planned, "expected": asked.expected, "asked": time.time(),
         }  # fmt: skip
 
     def _for_page(self, question: Mapping[str, Any], person: Mapping[str, Any]) -> dict[str, Any]:
-        head, options = parted(question["kind"], [self._item(number) for number in json.loads(question["shown"])])
+        head, options = parted(question["kind"], [self._item(name) for name in json.loads(question["shown"])])
         about = {"kind": question["kind"], "choose": question["n_chosen"], "ordered": bool(question["ordered"])}
         condition = self.conditions.get(person["condition"])
         about["text"] = (condition.question if condition else "") or self.study.texts["question"]
         return {**about, "head": head[0] if head else None, "options": options}
 
-    def _item(self, number: int) -> dict[str, Any]:
-        name = self.names[number]
-        # The object may have been removed from the study since.
-        item = self.by_number.get(number) or Item(name, "text", name, name)
-        content = {"text": str(item.content)} if item.form == "text" else {"url": f"items/{number}"}
+    def _item(self, name: str) -> dict[str, Any]:
+        item = self.items.get(name) or Item(name, "text", name, name)  # it may have been removed since
+        content = {"text": str(item.content)} if item.form == "text" else {"url": item.address}
         return {"name": name, "form": item.form, **content, "alt": item.alt}

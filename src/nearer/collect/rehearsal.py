@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sqlalchemy as sa
 
 from nearer.collect.background import fill_queue, queue_size, read_answers
 from nearer.collect.server import Supervisor, bind
-from nearer.collect.store import Export, Store, participant_table
-from nearer.collect.study import ENDS, Study, parted
+from nearer.collect.store import Export, Store, questions, study_status
+from nearer.collect.study import ENDS, Study
 from nearer.data import check_fraction, check_integer
 from nearer.data.messages import counted, listed
 from nearer.data.splits import answers_naming
@@ -42,14 +43,10 @@ Ask = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 class Mind:
     """How simulated participants choose: a `Crowd` that also recognises attention checks."""
 
-    def __init__(self, study: Study, crowd: Crowd, rng: np.random.Generator):
-        self._crowd, self.rng = crowd, rng
+    def __init__(self, study: Study, store: Store, crowd: Crowd, rng: np.random.Generator):
+        self._store, self._crowd, self.rng = store, crowd, rng
         self._number = {item.name: number for number, item in enumerate(study.items)}
         self._fields = {"before": study.before, "after": study.after}
-        self._known = {}  # the right options of the study's own attention checks
-        for row in study.questions.catch_questions:
-            head, options = parted(study.questions.kind, row)
-            self._known[(*head, frozenset(options))] = options[0 if head else -1]
 
     def replies(self, step: str) -> dict[str, Any]:
         """Random replies to the questions of a step, and consent."""
@@ -70,10 +67,10 @@ class Mind:
         # The pair that each option stands for: with the head, or the two that remain without it.
         pairs = [[*head, one] if head else options[:at] + options[at + 1 :] for at, one in enumerate(options)]
         score = self._crowd.log_likeness(np.array([[self._number[name] for name in pair] for pair in pairs]))
-        known = self._known.get((*head, frozenset(options)))
-        for at, (one, other) in enumerate(pairs):
-            if one == other or options[at] == known:
-                score[at] = score.max() + _SURE
+        with self._store.reading() as connection:
+            expected = connection.scalar(sa.select(questions.c.expected).where(questions.c.id == int(question["id"])))
+        if expected is not None:
+            score[expected] = score.max() + _SURE
         if behaviour == "guessing" or self.rng.random() < self._crowd.lapse:
             score[:] = 0.0
         sign = -1.0 if behaviour == "inverted" else 1.0
@@ -128,10 +125,9 @@ def rehearse(
     store = Store(f"sqlite:///{(folder / 'answers.db').resolve()}", create=True)
     with contextlib.closing(store):
         with _served(study, store, int(rng.integers(2**31))) as ask:
-            _perform(study, store, actors, ask, Mind(study, crowd, rng), note)
+            _perform(study, store, actors, ask, Mind(study, store, crowd, rng), note)
         (folder / "answers.csv").write_text("".join(Export(store, study).lines("rehearsal")), "utf-8")
-        with store.reading() as connection:
-            progressed = participant_table(connection)
+        progressed = study_status(store, study)["people"]
     note("analysing the answers")
     data = read_comparisons(folder / "answers.csv", labels=[item.name for item in study.items]).comparisons
     model = OrdinalEmbedding(study.questions.map_dimensions, loss="tste", random_state=random_state)
@@ -245,20 +241,22 @@ def _counts(
     actors: list[Actor], progressed: list[dict[str, Any]], judged: list[str], excluded: list[str]
 ) -> dict[str, dict[str, int]]:
     behaviour = {actor.name: actor.behaviour for actor in actors}
-    found = {}
-    for group in (*BEHAVIOURS, "all"):
-        rows = [row for row in progressed if group in ("all", behaviour[row["participant"]])]
-        names = [row["participant"] for row in rows]
-        checks = sum(row["catch_asked"] for row in rows)
-        found[group] = {
-            "number": len(rows),
-            "finished": sum(row["step"] == "finished" for row in rows),
-            "ended_otherwise": sum(row["step"] in ENDS and row["step"] != "finished" for row in rows),
-            "answers": sum(row["answered"] for row in rows),
-            "checks": checks,
-            "failed_checks": checks - sum(row["catch_right"] for row in rows),
-            "excluded": sum(name in excluded for name in names),
-            "not_judged": sum(name not in judged for name in names),
-            "kept": sum(name in judged and name not in excluded for name in names),
+    people = []
+    for row in progressed:
+        name, finished = row["participant"], row["step"] == "finished"
+        one = {
+            "number": 1,
+            "finished": finished,
+            "ended_otherwise": row["step"] in ENDS and not finished,
+            "answers": row["answered"],
+            "checks": row["catch_asked"],
+            "failed_checks": row["catch_asked"] - row["catch_right"],
+            "excluded": name in excluded,
+            "not_judged": name not in judged,
+            "kept": name in judged and name not in excluded,
         }
-    return found
+        people.append((behaviour[name], one))
+    return {
+        group: {count: sum(one[count] for its, one in people if group in (its, "all")) for count in people[0][1]}
+        for group in (*BEHAVIOURS, "all")
+    }

@@ -20,7 +20,7 @@ import threading
 import time
 import traceback
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,23 +34,12 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from nearer.collect.desk import Desk, is_same, researcher_token, signed_number
-from nearer.collect.store import (
-    Batches,
-    Export,
-    Store,
-    Unavailable,
-    participant_table,
-    person_table,
-    reason,
-    rows_text,
-    study_status,
-)  # fmt: skip
-from nearer.collect.study import ServerSettings, Study, page_files, read_study
+from nearer.collect.store import Batches, Export, Store, Unavailable, person_table, reason, rows_text, study_status
+from nearer.collect.study import ServerSettings, Study, digest, page_files, read_study
 
 logger = logging.getLogger(__name__)
 _PAGES = Path(__file__).parent / "pages"
@@ -62,6 +51,7 @@ _OWN_PAGE = "default-src 'self' 'unsafe-inline' data: blob:; base-uri 'self'; fr
 # HTML objects may have inline styles, but no scripts.
 _ITEM = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'; sandbox"
 _HEADERS = {
+    "Content-Security-Policy": _STRICT,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -82,29 +72,21 @@ _BACKLOG = 2048
 def make_app(study: Study, store: Store, seed: int | None = None) -> Starlette:
     """The web application of a study; the caller closes the store."""
     api = Api(study, store, seed)
-    routes: list[BaseRoute] = [
+    routes = [
         Route("/api/study", api.describe),
         Route("/api/start", api.start, methods=["POST"]),
-        Route("/api/next", api.next, methods=["POST"]),
-        Route("/api/step", api.step, methods=["POST"]),
-        Route("/api/answer", api.answer, methods=["POST"]),
+        Route("/api/next", api.task(api.desk.next), methods=["POST"]),
+        Route("/api/step", api.task(api.desk.step), methods=["POST"]),
+        Route("/api/answer", api.task(api.desk.answer), methods=["POST"]),
         Route("/health", api.health),
-        Route("/items/{number:int}", api.item),
-        Route("/researcher", page("researcher.html")),
-        Route("/api/openapi.json", page("openapi.json")),
+        Route("/items/{name}", api.item),
         Route("/api/researcher/status", api.status),
         Route("/api/researcher/answers.csv", api.download),
         Route("/api/researcher/participants.csv", api.download_people),
         Route("/api/researcher/pause", api.pause, methods=["POST"]),
-        Mount("/assets", StaticFiles(directory=_PAGES)),
+        Route("/{path:path}", served_files(study)),
     ]
-    own = study.server.page
-    if own:
-        routes.append(Route("/{path:path}", own_page(page_files(study))))
-    else:
-        routes.append(Route("/", page("participant.html")))
-    headers = {**_HEADERS, "Content-Security-Policy": _OWN_PAGE if own else _STRICT}
-    middleware = [Middleware(_with_headers, headers=headers)]
+    middleware = [Middleware(_with_headers)]
     if study.server.origins:
         cors = Middleware(
             CORSMiddleware, allow_origins=list(study.server.origins), allow_methods=["GET", "POST"],
@@ -123,6 +105,7 @@ class Api:
         self._often = Rate(limits.requests_per_second, 3 * limits.requests_per_second)
         self._arrivals = Rate(limits.new_participants_per_minute / 60, limits.new_participants_per_minute)
         self._failures = Rate(0.2, 20)
+        self._media = {digest(item.name): item for item in study.items if item.form != "text"}
         self._salt = secrets.token_bytes(16)
         self._probing, self._probed, self._fault = asyncio.Lock(), -math.inf, ""
         self.batches: Batches
@@ -169,25 +152,14 @@ class Api:
         done = await self.batches.run(self.desk.start, name, parameters, agreed)
         return JSONResponse({**done, "id": name})
 
-    async def next(self, request: Request) -> Response:
-        person = self._participant(await read_json(request))
-        return JSONResponse(await self.batches.run(self.desk.next, person))
+    def task(self, work: Callable[..., dict[str, Any]]) -> Callable[[Request], Awaitable[Response]]:
+        """Handler of what a participant who has a token asks of the desk."""
 
-    async def step(self, request: Request) -> Response:
-        given = await read_json(request)
-        person = self._participant(given)
-        values = given.get("values")
-        if not isinstance(values, dict):
-            raise HTTPException(422, "values: expected an object")
-        return JSONResponse(await self.batches.run(self.desk.step, person, given.get("step"), values))
+        async def respond(request: Request) -> Response:
+            given = await read_json(request)
+            return JSONResponse(await self.batches.run(work, self._participant(given), given))
 
-    async def answer(self, request: Request) -> Response:
-        given = await read_json(request)
-        if "choice" not in given:
-            raise HTTPException(422, "choice: got none, expected a list of whole numbers, or null")
-        person = self._participant(given)
-        told = given.get("question"), given["choice"], given.get("seconds")
-        return JSONResponse(await self.batches.run(self.desk.answer, person, *told))
+        return respond
 
     async def health(self, _request: Request) -> Response:
         """Whether answers can be stored: one write a second, however many ask."""
@@ -204,9 +176,9 @@ class Api:
         return JSONResponse({"ok": True})
 
     async def item(self, request: Request) -> Response:
-        """The media file of an object, by number: no path comes from the request."""
-        item = self.desk.by_number.get(request.path_params["number"])
-        if item is None or item.form == "text":
+        """The media file of an object, by its digest: no path comes from the request."""
+        item = self._media.get(request.path_params["name"])
+        if item is None:
             raise HTTPException(404)
         headers = {"Content-Security-Policy": _ITEM, "Cache-Control": "private, max-age=86400"}
         return FileResponse(item.content, media_type=item.media_type, headers=headers)
@@ -231,18 +203,14 @@ class Api:
 
     def status(self, request: Request) -> Response:
         self._check_token(request)
-        self.store.end_late(self.study.participants.minutes)
+        status = study_status(self.store, self.study)
         with self.store.reading() as connection:
-            status, people = study_status(connection), participant_table(connection)
-            names = ("people", "map", "forecast", "background", "unfilled")
+            names = ("people", "map", "forecast", "background")
             found = {name: self.store.finding(connection, name) for name in names}
-            share = self.desk.adaptive_share(connection)
-        judged = found["people"] or {}
-        images = {item.name: f"items/{number}" for number, item in self.desk.by_number.items() if item.form == "image"}
-        asked = self.study.questions
-        about = {"title": self.study.title, "kind": asked.kind, "number": asked.number, "adaptive": asked.adaptive}
-        about |= {"n_objects": len(self.study.items), "images": images, "adaptive_share": share}
-        rated = [{**person, "quality": judged.get(person["participant"])} for person in people]
+        judged, study = found["people"] or {}, self.study
+        rated = [{**person, "quality": judged.get(person["participant"])} for person in status.pop("people")]
+        about = {"title": study.title, "adaptive": study.questions.adaptive, "n_objects": len(study.items)}
+        about["images"] = {item.name: item.address for item in study.items if item.form == "image"}
         return JSONResponse({**found, "study": about, "now": time.time(), "status": status, "people": rated})
 
     def download(self, request: Request) -> Response:
@@ -268,18 +236,20 @@ def _csv(lines: Iterator[str], name: str) -> Response:
     return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
 
-def page(name: str) -> Callable[[Request], Response]:
-    return lambda request: FileResponse(_PAGES / name, headers={"Content-Security-Policy": _STRICT})
-
-
-def own_page(files: Mapping[str, Path]) -> Callable[[Request], Response]:
-    """Handler of the files of the study's own page, by address: no path comes from the request."""
+def served_files(study: Study) -> Callable[[Request], Response]:
+    """Handler of the pages and their files, by address: no path comes from the request."""
+    ours = {f"assets/{path.name}": path for path in _PAGES.iterdir()}
+    ours |= {"researcher": _PAGES / "researcher.html", "api/openapi.json": _PAGES / "openapi.json"}
+    own = page_files(study)
+    if not own:
+        ours[""] = _PAGES / "participant.html"
 
     def respond(request: Request) -> Response:
-        path = files.get(request.path_params["path"])
+        address = request.path_params["path"]
+        path = ours.get(address) or own.get(address)
         if path is None or not path.is_file():
             raise HTTPException(404)
-        return FileResponse(path)
+        return FileResponse(path, headers=None if address in ours else {"Content-Security-Policy": _OWN_PAGE})
 
     return respond
 
@@ -318,14 +288,14 @@ class Sparse(logging.Filter):
         return True
 
 
-def _with_headers(app: Any, headers: Mapping[str, str]) -> Any:
+def _with_headers(app: Any) -> Any:
     """The application, with headers added to the responses that do not have them."""
 
     async def serve(scope: Any, receive: Any, send: Any) -> None:
         async def adding(message: Any) -> None:
             if message["type"] == "http.response.start":
                 given = MutableHeaders(scope=message)
-                for name, value in headers.items():
+                for name, value in _HEADERS.items():
                     given.setdefault(name, value)
             await send(message)
 

@@ -21,13 +21,13 @@
 
   function tiles({ status }) {
     const figures = [
-      [whole(status.finished), "finished"],
+      [whole(status.funnel.finished), "finished"],
       [whole(status.present), "active in the last minute"], [whole(status.answers), "answers"],
       [whole(status.answers_last_minute), "in the last minute"],
     ];
     if (status.cannot_tell) figures.push([whole(status.cannot_tell), "times “cannot tell”"]);
     if (last.study.adaptive) figures.push([whole(status.questions_ready), "chosen questions ready"]);
-    const share = last.study.adaptive_share;
+    const share = status.adaptive_share;
     if (share !== null) figures.push([percent(share), "of adaptive questions were ready in time, the others random"]);
     const box = ([number, name]) => element("div", {}, element("strong", {}, number), element("span", {}, name));
     $("tiles").replaceChildren(...figures.map(box));
@@ -38,8 +38,8 @@
     screened_out: "screened out", timed_out: "timed out", full: "came too late",
   };
 
-  function funnel({ status, people: rows, unfilled }) {
-    const counts = status.funnel;
+  function funnel({ status, people: rows }) {
+    const { funnel: counts, unfilled } = status;
     const stages = Object.entries(STAGES).filter(([key]) => counts[key] || key in { opened: 1, consented: 1, finished: 1 });
     $("funnel").replaceChildren(...stages.map(([key, name]) => {
       const bar = element("meter", { min: 0, max: Math.max(1, counts.opened), value: counts[key], "aria-label": name });
