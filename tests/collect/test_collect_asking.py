@@ -81,9 +81,9 @@ def test_a_plan_has_the_numbers_asked_for_and_is_the_same_on_every_server():
 
 
 def test_signed_numbers():
-    secret = b"a" * 32
+    secret = "a" * 32
     token = participant_token(secret, 17)
     assert signed_number(secret, token) == 17
-    assert signed_number(b"b" * 32, token) is None
+    assert signed_number("b" * 32, token) is None
     for wrong in (None, 17, "", "17", "17.", ".x", token.replace("17", "18"), "１７.x", [token], "\ud800.x"):
         assert signed_number(secret, wrong) is None

@@ -145,7 +145,7 @@ def test_the_answers_of_a_study_are_not_replaced(tmp_path, monkeypatch, options)
     code, said = rehearse("study", *options)
     assert (code, "--out: got" in said) == (2, True), said
     monkeypatch.setenv("NEARER_DATABASE", study.database)
-    assert rehearse("study", "--participants", 6)[0] == 0
+    assert rehearse("study", "--participants", 20)[0] == 0
     assert (study.folder / "answers.db").read_bytes() == before
 
 

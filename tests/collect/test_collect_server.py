@@ -205,13 +205,17 @@ def test_no_path_leads_out(serve):
 
 def test_headers_of_the_page(serve):
     served = serve(number=5)
-    for path, status in (("/", 200), ("/assets/participant.js", 200), ("/nowhere", 404)):
-        assert served.call(path)[0] == status
+    for path in ("/", "/researcher", "/assets/participant.js"):
+        assert served.call(path)[0] == 200
         headers = served.response.headers
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "unsafe" not in headers["content-security-policy"]
-        assert (headers["x-content-type-options"], headers["cache-control"]) == ("nosniff", "no-cache")
-        assert headers.get("server") is None
+        assert headers["cache-control"] == "no-cache"
+    for path in ("/", "/nowhere", "/api/study"):
+        served.call(path)
+        assert served.response.headers["x-content-type-options"] == "nosniff"
+        assert served.response.headers["referrer-policy"] == "no-referrer"
+        assert served.response.headers.get("server") is None
 
 
 def test_other_sites_only_if_the_study_names_them(serve):
@@ -266,7 +270,7 @@ def test_a_database_that_is_none_is_refused(tmp_path):
     (tmp_path / "x.db").write_bytes(b"not a database at all, but long enough to be read as one" * 50)
     store = Store(f"sqlite:///{tmp_path / 'z.db'}", create=True)
     with store.writing() as connection:
-        store.put(connection, "schema", "99")
+        store.put(connection, "schema", 99)
     store.close()
     for name, message in (("x", "cannot be opened"), ("y", "holds no study yet"), ("z", "got schema 99")):
         with pytest.raises(FileFormatError, match=message):

@@ -87,7 +87,6 @@ def serve(
 ) -> None:
     """Open a STUDY to participants, until ctrl-C. Every answer is on the disk before it is acknowledged."""
     read, store = _opened(study, database, create=True)
-    from nearer.collect.desk import researcher_token
     from nearer.collect.server import Supervisor, bind, make_server
 
     certificate, key = options["certificate"], options["key"]
@@ -98,7 +97,7 @@ def serve(
     server, listening = make_server(read, store, **options), bind(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"{'https' if certificate else 'http'}://{shown}:{listening.getsockname()[1]}/"
-    researcher = f"{address}researcher#{researcher_token(store)}"
+    researcher = f"{address}researcher#{store.token}"
     values = {"participants": address, "researcher": researcher, "database": store.shown}
     text = (
         f"{read.title}: {len(read.items)} objects, {read.questions.number} questions for each participant\n"
@@ -253,11 +252,9 @@ def resume(say: Say, study: str, database: str | None) -> None:
 def token(say: Say, study: str, database: str | None, rotate: bool) -> None:
     """Show the token of the researcher's page of a STUDY. Works while it is served."""
     _, store = _opened(study, database)
-    from nearer.collect.desk import researcher_token
-
     if rotate:
         store.rotate("command")
-    found = researcher_token(store)
+    found = store.token
     say.result({"token": found, "rotated": rotate}, found)
 
 
@@ -291,7 +288,7 @@ def _status(study: Any, store: Any) -> tuple[dict[str, Any], str]:
     passed, checks = (sum(person[name] for person in found["people"]) for name in ("catch_right", "catch_asked"))
     lines = [
         f"{funnel['opened']:,} participants ({funnel['finished']:,} finished, {found['present']:,} there now); "
-        f"{found['answers']:,} answers ({found['answers_last_minute']:,} in the last minute)"
+        f"{found['answers']:,} answers ({found['per_minute'][-1]:,} in the last minute)"
         + ("; PAUSED" if found["paused"] else ""),
         ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in funnel.items()),
         f"attention checks: {passed:,} of {checks:,} passed",

@@ -56,7 +56,7 @@ class Background:
 
     def report(self) -> None:
         """Store a sign of life, for the researcher's page."""
-        self.store.keep_finding("background", {"seen": time.time()})
+        self.store.keep("background", {"seen": time.time()})
 
     def round(self) -> None:
         """Compute everything again, the questions first."""
@@ -72,15 +72,15 @@ class Background:
         self.report()
         if data is None:
             return
-        self.store.keep_finding("people", judge_people(self.study, data))
+        self.store.keep("people", judge_people(self.study, data))
         self.report()
-        self.store.keep_finding("map", judge_map(self.study, data))
+        self.store.keep("map", judge_map(self.study, data))
         self.report()
         if self._done >= 1.3 * self._forecast_at:
             self._forecast_at = self._done
             found = forecast(self.study, data)
             if found is not None:
-                self.store.keep_finding("forecast", found)
+                self.store.keep("forecast", found)
         self._lasted = time.monotonic() - began
 
 
@@ -190,7 +190,7 @@ def queue_size(study: Study, stock: int = 0) -> int:
 
 def main() -> None:
     """Compute as a process under `nearer.collect.server.Supervisor`."""
-    options = read_options(lambda: os._exit(0))
+    options = read_options()
     warnings.simplefilter("ignore")  # of objects without answers, of few questions left
     if hasattr(os, "nice"):
         os.nice(19)  # the server has priority

@@ -30,21 +30,18 @@ _MAX_ID = 200
 _UNFILLED = re.compile(r"\{\{.*\}\}|\$\{.*\}|%[A-Z_]+%|ASSIGNMENT_ID_NOT_AVAILABLE")
 
 _PERSON: Any = sa.bindparam("person")
-_PAUSED = sa.select(meta.c.key).where(meta.c.key == "paused", meta.c.value == "1").exists()
+_PAUSED = sa.select(meta.c.key).where(meta.c.key == "paused", meta.c.value == "true").exists()
 # Locked, so that the requests of one participant wait for each other.
 _FIND = sa.select(participants, _PAUSED.label("paused")).where(participants.c.id == _PERSON).with_for_update()
 _VISIT = sa.update(participants).where(participants.c.name == sa.bindparam("person"))
 _VISIT = _VISIT.values(visits=participants.c.visits + 1).returning(participants.c.id)
 _CHANGE = sa.update(participants).where(participants.c.id == _PERSON)
-_COUNT = _CHANGE.values(answered=participants.c.answered + 1, seen=sa.bindparam("now"))
 _THEIRS = questions.c.participant == _PERSON
 # A subquery, because PostgreSQL without statistics may scan all answers for a join.
 _ANSWER = sa.select(answers.c.question).where(answers.c.question == questions.c.id).scalar_subquery()
 _OPEN = sa.select(questions).where(_THEIRS, _ANSWER.is_(None)).order_by(questions.c.position)
 _SEEN = sa.select(questions.c.key).where(_THEIRS)
 _OWN = sa.select(questions.c.id).where(_THEIRS, sa.cast(questions.c.id, sa.Text) == sa.bindparam("question"))
-_FAILED = sa.select(questions.c.expected, answers.c.choice).select_from(questions.join(answers))
-_FAILED = _FAILED.where(_THEIRS, questions.c.expected.is_not(None))
 _PLACES = sa.select(meta.c.key).where(meta.c.key == "schema").with_for_update()  # newcomers wait for each other
 _FILLED = sa.select(
     participants.c.condition,
@@ -56,7 +53,7 @@ _REPEAT = sa.select(questions.c.shown, questions.c.chosen_by).order_by(questions
 _REPEAT = _REPEAT.where(questions.c.chosen_by == "random", questions.c.participant != _PERSON)
 _REPEAT = _REPEAT.where(questions.c.kind == sa.bindparam("kind"), questions.c.id >= sa.bindparam("from_here"))
 _SAME = participants.c.id == questions.c.participant, participants.c.condition == sa.bindparam("condition")
-_REPEAT_SAME = _REPEAT.where(sa.exists(participants.c.id).where(*_SAME))  # in a study with conditions
+_REPEAT = _REPEAT.where(sa.exists(participants.c.id).where(*_SAME))
 _QUEUE = ready.alias()
 _NEW = ~sa.select(questions.c.id).where(_THEIRS, questions.c.key == _QUEUE.c.key).exists()
 _FIRST = sa.select(_QUEUE.c.id).where(_NEW).order_by(_QUEUE.c.id).limit(1)
@@ -165,25 +162,15 @@ def plan(asked: QuestionSettings, total: int, seed: str) -> list[str]:
     return slots
 
 
-def _signature(secret: bytes, text: str) -> str:
-    digest = hmac.digest(secret, text.encode(errors="replace"), "sha256")
-    return base64.urlsafe_b64encode(digest[:18]).decode()
+def participant_token(secret: str, number: object) -> str:
+    signature = hmac.digest(secret.encode(), str(number).encode(errors="replace"), "sha256")
+    return f"{number}.{base64.urlsafe_b64encode(signature[:18]).decode()}"
 
 
-def participant_token(secret: bytes, number: object) -> str:
-    return f"{number}.{_signature(secret, f'participant:{number}')}"
-
-
-def signed_number(secret: bytes, token: object) -> int | None:
+def signed_number(secret: str, token: object) -> int | None:
     """The number of a participant in a token; None if it is not signed."""
     text = str(token).partition(".")[0]
     return int(text) if is_same(token, participant_token(secret, text)) else None
-
-
-def researcher_token(store: Store) -> str:
-    """The token of the researcher's page, as of now."""
-    with store.reading() as connection:
-        return _signature(store.secret, f"researcher{store.value(connection, 'rotation') or ''}")
 
 
 def is_same(given: object, signed: str) -> bool:
@@ -194,7 +181,7 @@ def is_same(given: object, signed: str) -> bool:
 class Desk:
     def __init__(self, study: Study, store: Store, seed: int | None = None):
         self.study, self.store = study, store
-        self._plans = store.secret.hex() if seed is None else str(seed)
+        self._plans = store.secret if seed is None else str(seed)
         self.items = {item.name: item for item in study.items}
         self._lots = random.SystemRandom() if seed is None else random.Random(seed)
         self.conditions = {condition.name: condition for condition in study.conditions}
@@ -202,8 +189,6 @@ class Desk:
             name: Dealer(study.questions, condition.items or list(self.items), condition.questions, seed)
             for name, condition in self.conditions.items()
         }
-        wanted = study.participants.wanted or any(condition.wanted for condition in study.conditions)
-        self._limited = bool(wanted) or len(study.conditions) > 1
         # What is stored already stays as it is.
         self._add_person, self._add_question, self._add_answer = (
             insert(store.engine, table).on_conflict_do_nothing().returning(next(iter(table.primary_key)))
@@ -221,12 +206,12 @@ class Desk:
         for key, value in {"participant": name, **own}.items():
             if _UNFILLED.fullmatch(value):
                 found = {"name": key, "value": value[:_MAX_ID], "at": time.time()}
-                self.store.put(connection, "found unfilled", json.dumps(found))
+                self.store.put(connection, "unfilled", found)
                 raise HTTPException(422, f"{key}: got {value[:50]!r}, expected a value: the link was not filled in")
             if not 0 < len(value) <= _MAX_ID or not value.isprintable():
                 raise HTTPException(422, f"{key}: got {value[:20]!r}, expected 1 to {_MAX_ID} printable characters")
         now, total = time.time(), self.study.questions.number
-        fresh = {"name": name, "opened": now, "seen": now, "visits": 0, "answered": 0, "total": total}
+        fresh = {"name": name, "opened": now, "seen": now, "total": total}
         connection.execute(self._add_person, fresh)
         number = connection.execute(_VISIT, {"person": name}).scalar_one()
         person, held = self._found(connection, number)
@@ -266,10 +251,8 @@ class Desk:
 
     def _admit(self, connection: sa.Connection, person: dict[str, Any], agreed: bool) -> None:
         """Give a newcomer who agreed the least filled condition, or the page for latecomers if all are full."""
-        filled: dict[str, list[int]] = {}
-        if self._limited:
-            connection.execute(_PLACES)
-            filled = {name: counts for name, *counts in connection.execute(_FILLED, {"since": time.time() - AWAY})}
+        connection.execute(_PLACES)
+        filled = {name: counts for name, *counts in connection.execute(_FILLED, {"since": time.time() - AWAY})}
         wanted = self.study.participants.wanted
         n_finished = sum(finished for finished, _ in filled.values())
         places = {}
@@ -318,22 +301,18 @@ class Desk:
                 raise HTTPException(403, "question: is no question of this participant")
             return {"stored": False, **self._progress(connection, person, held)}
         seconds = float(seconds) if is_number(seconds) and 0 <= seconds < 1e6 else None
-        now, choice = time.time(), self._choice(asked, given["choice"])
-        made = {"question": asked["id"], "choice": choice, "seconds": seconds, "answered": now}
+        choice, expected = self._choice(asked, given["choice"]), asked["expected"]
+        made = {"question": asked["id"], "choice": choice, "seconds": seconds, "answered": time.time()}
         connection.execute(self._add_answer, made)
-        connection.execute(_COUNT, {"person": number, "now": now})
-        person["answered"] += 1
         held.remove(asked)
-        allowed = self.study.participants.failed_checks
-        if allowed and asked["expected"] is not None:
-            checks = connection.execute(_FAILED, {"person": number}).all()
-            if sum(choice is None or json.loads(choice)[0] != expected for expected, choice in checks) >= allowed:
-                self._set(connection, person, step="screened_out")
+        counts = {"answered": person["answered"] + 1}
+        if expected is not None:
+            counts["catch_asked"] = person["catch_asked"] + 1
+            counts["catch_right"] = person["catch_right"] + (choice is not None and given["choice"][0] == expected)
+        self._set(connection, person, **counts)
+        if 0 < self.study.participants.failed_checks <= person["catch_asked"] - person["catch_right"]:
+            self._set(connection, person, step="screened_out")
         return {"stored": True, **self._progress(connection, person, held)}
-
-    def _practice(self, person: Mapping[str, Any]) -> dict[str, Any]:
-        items = self.study.questions.practice_question or self._dealer(person).draw().items
-        return self._for_page(self._row(0, 0, Asked(items, "", "practice")), person)
 
     def _dealer(self, person: Mapping[str, Any]) -> Dealer:
         """That of the condition, or of the first one if study.toml has it no longer."""
@@ -390,7 +369,8 @@ class Desk:
                 link = link.replace(f"{{{name}}}", quote(value, safe=""))  # so that an id cannot add parameters
             state["completion"] = {"link": link, "code": self.study.completion.code if step == "finished" else ""}
         if step == "questions" and answered == 0 and self.study.questions.practice:
-            state["practice"] = self._practice(person)
+            items = self.study.questions.practice_question or self._dealer(person).draw().items
+            state["practice"] = self._for_page(self._row(0, 0, Asked(items, "", "practice")), person)
         shown = held[:AHEAD] if step == "questions" and not paused else []
         place = [{"id": str(row["id"]), "position": row["position"]} for row in shown]
         return {**state, "questions": [one | self._for_page(row, person) for one, row in zip(place, shown)]}
@@ -419,8 +399,7 @@ class Desk:
         else:  # one that another participant was asked: the first from a random place of the table on
             from_here = dealer.rng.randint(1, connection.scalar(_LAST) or 1)
             about = {"person": number, "kind": self.study.questions.kind, "from_here": from_here}
-            among = _REPEAT if len(self.conditions) == 1 else _REPEAT_SAME
-            found = connection.execute(among, {**about, "condition": person["condition"]}).first()
+            found = connection.execute(_REPEAT, {**about, "condition": person["condition"]}).first()
         # Its objects may no longer be asked about, or not as many at once.
         items = json.loads(found.shown) if found else []
         if found is None or len(items) != self.study.questions.n_items or not set(items) <= set(dealer.names):

@@ -28,7 +28,6 @@ import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -37,9 +36,9 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from nearer.collect.desk import Desk, is_same, researcher_token, signed_number
+from nearer.collect.desk import Desk, is_same, signed_number
 from nearer.collect.store import Batches, Export, Store, Unavailable, person_table, reason, rows_text, study_status
-from nearer.collect.study import ServerSettings, Study, digest, page_files, read_study
+from nearer.collect.study import ServerSettings, Study, page_files, read_study
 
 logger = logging.getLogger(__name__)
 _PAGES = Path(__file__).parent / "pages"
@@ -50,13 +49,12 @@ _STRICT = (
 _OWN_PAGE = "default-src 'self' 'unsafe-inline' data: blob:; base-uri 'self'; frame-ancestors 'self'"
 # HTML objects may have inline styles, but no scripts.
 _ITEM = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'; sandbox"
-_HEADERS = {
-    "Content-Security-Policy": _STRICT,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cache-Control": "no-cache",
-}
+_DAY = "private, max-age=86400"
+_HEADERS = [  # of all responses
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+]
 MAX_BODY = 16_384  # bytes of a request; an answer has about 200
 _BODY_SECONDS = 10.0
 _HEAD_BYTES = 16_384
@@ -79,14 +77,13 @@ def make_app(study: Study, store: Store, seed: int | None = None) -> Starlette:
         Route("/api/step", api.task(api.desk.step), methods=["POST"]),
         Route("/api/answer", api.task(api.desk.answer), methods=["POST"]),
         Route("/health", api.health),
-        Route("/items/{name}", api.item),
         Route("/api/researcher/status", api.status),
         Route("/api/researcher/answers.csv", api.download),
         Route("/api/researcher/participants.csv", api.download_people),
         Route("/api/researcher/pause", api.pause, methods=["POST"]),
         Route("/{path:path}", served_files(study)),
     ]
-    middleware = [Middleware(_with_headers)]
+    middleware = []
     if study.server.origins:
         cors = Middleware(
             CORSMiddleware, allow_origins=list(study.server.origins), allow_methods=["GET", "POST"],
@@ -105,9 +102,8 @@ class Api:
         self._often = Rate(limits.requests_per_second, 3 * limits.requests_per_second)
         self._arrivals = Rate(limits.new_participants_per_minute / 60, limits.new_participants_per_minute)
         self._failures = Rate(0.2, 20)
-        self._media = {digest(item.name): item for item in study.items if item.form != "text"}
         self._salt = secrets.token_bytes(16)
-        self._probing, self._probed, self._fault = asyncio.Lock(), -math.inf, ""
+        self._probes, self._fault = Rate(1 / _PROBE_SECONDS, 1), ""
         self.batches: Batches
 
     @contextlib.asynccontextmanager
@@ -117,22 +113,12 @@ class Api:
             yield
 
     async def describe(self, _request: Request) -> Response:
-        study, asked = self.study, self.study.questions
-        values = {
-            "title": study.title,
-            "language": study.language,
-            "texts": study.texts,
-            "kind": asked.kind,
-            "number": asked.number,
-            "cannot_tell": asked.cannot_tell,
-            "break_every": asked.break_every,
-            "before": [field.for_page() for field in study.before],
-            "after": [field.for_page() for field in study.after],
-            "id_names": study.participants.id,
-            "parameter_names": study.participants.parameters,
-            "anonymous": study.participants.anonymous,
-        }
-        return JSONResponse(values)
+        study, people = self.study, self.study.participants
+        values = {name: getattr(study, name) for name in ("title", "language", "texts")}
+        values |= {name: getattr(study.questions, name) for name in ("kind", "number", "cannot_tell", "break_every")}
+        values |= {step: [field.for_page() for field in getattr(study, step)] for step in ("before", "after")}
+        names = {"id_names": people.id, "parameter_names": people.parameters, "anonymous": people.anonymous}
+        return JSONResponse(values | names)
 
     async def start(self, request: Request) -> Response:
         given = await read_json(request)
@@ -163,25 +149,15 @@ class Api:
 
     async def health(self, _request: Request) -> Response:
         """Whether answers can be stored: one write a second, however many ask."""
-        async with self._probing:
-            if time.monotonic() > self._probed + _PROBE_SECONDS:
+        if self._probes.allow("all"):
+            try:
+                await self.batches.run(self.store.probe)
                 self._fault = ""
-                try:
-                    await self.batches.run(self.store.probe, timeout=5)
-                except Unavailable as error:
-                    self._fault = str(error)
-                self._probed = time.monotonic()
+            except Unavailable as error:
+                self._fault = str(error)
         if self._fault:
             raise Unavailable(self._fault)
         return JSONResponse({"ok": True})
-
-    async def item(self, request: Request) -> Response:
-        """The media file of an object, by its digest: no path comes from the request."""
-        item = self._media.get(request.path_params["name"])
-        if item is None:
-            raise HTTPException(404)
-        headers = {"Content-Security-Policy": _ITEM, "Cache-Control": "private, max-age=86400"}
-        return FileResponse(item.content, media_type=item.media_type, headers=headers)
 
     def _participant(self, given: dict[str, Any]) -> int:
         """The number of the participant who sent a request; enforces the rate limit."""
@@ -195,7 +171,7 @@ class Api:
     def _check_token(self, request: Request) -> None:
         """Refuse requests without the researcher's token, and limit the rate of wrong tokens."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and is_same(token, researcher_token(self.store)):
+        if kind.lower() == "bearer" and is_same(token, self.store.token):
             return
         if not self._failures.allow("all"):
             raise HTTPException(429, "token: too many wrong attempts; wait a minute")
@@ -204,9 +180,7 @@ class Api:
     def status(self, request: Request) -> Response:
         self._check_token(request)
         status = study_status(self.store, self.study)
-        with self.store.reading() as connection:
-            names = ("people", "map", "forecast", "background")
-            found = {name: self.store.finding(connection, name) for name in names}
+        found = self.store.known("people", "map", "forecast", "background")
         judged, study = found["people"] or {}, self.study
         rated = [{**person, "quality": judged.get(person["participant"])} for person in status.pop("people")]
         about = {"title": study.title, "adaptive": study.questions.adaptive, "n_objects": len(study.items)}
@@ -237,19 +211,23 @@ def _csv(lines: Iterator[str], name: str) -> Response:
 
 
 def served_files(study: Study) -> Callable[[Request], Response]:
-    """Handler of the pages and their files, by address: no path comes from the request."""
+    """Handler of the pages, their files and those of the objects, by address: no path comes from the request."""
     ours = {f"assets/{path.name}": path for path in _PAGES.iterdir()}
     ours |= {"researcher": _PAGES / "researcher.html", "api/openapi.json": _PAGES / "openapi.json"}
-    own = page_files(study)
-    if not own:
-        ours[""] = _PAGES / "participant.html"
+    ours |= {} if study.server.page else {"": _PAGES / "participant.html"}
+    objects = {item.address: item.content for item in study.items if isinstance(item.content, Path)}
+    files: dict[str, tuple[Path, dict[str, str]]] = {}
+    for found, policy, cache in (
+        (page_files(study), _OWN_PAGE, "no-cache"), (ours, _STRICT, "no-cache"), (objects, _ITEM, _DAY)
+    ):  # fmt: skip
+        headers = {"Content-Security-Policy": policy, "Cache-Control": cache}
+        files |= {address: (path, headers) for address, path in found.items()}
 
     def respond(request: Request) -> Response:
-        address = request.path_params["path"]
-        path = ours.get(address) or own.get(address)
+        path, headers = files.get(request.path_params["path"], (None, None))
         if path is None or not path.is_file():
             raise HTTPException(404)
-        return FileResponse(path, headers=None if address in ours else {"Content-Security-Policy": _OWN_PAGE})
+        return FileResponse(path, headers=headers)
 
     return respond
 
@@ -286,22 +264,6 @@ class Sparse(logging.Filter):
             text += f" (and {more:,} more)"
         record.msg, record.args, record.exc_info, record.exc_text = text, (), None, None
         return True
-
-
-def _with_headers(app: Any) -> Any:
-    """The application, with headers added to the responses that do not have them."""
-
-    async def serve(scope: Any, receive: Any, send: Any) -> None:
-        async def adding(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                given = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    given.setdefault(name, value)
-            await send(message)
-
-        await app(scope, receive, adding)
-
-    return serve
 
 
 class Rate:
@@ -437,8 +399,8 @@ def make_server(
         logging.getLogger(name).addFilter(_SPARSE)
     config = uvicorn.Config(
         make_app(study, store, seed), http=Limits, ws="none", log_config=None, access_log=False,
-        server_header=False, timeout_keep_alive=75, timeout_graceful_shutdown=5, limit_concurrency=connections,
-        backlog=_BACKLOG, proxy_headers=behind_proxy, forwarded_allow_ips="127.0.0.1,::1",
+        server_header=False, headers=_HEADERS, timeout_keep_alive=75, timeout_graceful_shutdown=5,
+        limit_concurrency=connections, backlog=_BACKLOG, proxy_headers=behind_proxy, forwarded_allow_ips="127.0.0.1,::1",
         ssl_certfile=certificate, ssl_keyfile=key,
     )  # fmt: skip
     try:
@@ -499,13 +461,13 @@ class Supervisor:
         self._thread.join(timeout=5)
 
 
-def read_options(at_end: Callable[[], None]) -> dict[str, Any]:
-    """The options from the `Supervisor` of this process; `at_end` is called when the supervisor is gone."""
+def read_options() -> dict[str, Any]:
+    """The options from the `Supervisor` of this process, which ends when the supervisor is gone."""
     options = json.loads(sys.stdin.readline())
 
     def watch() -> None:
         sys.stdin.read()
-        at_end()
+        os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, daemon=True).start()
     return options
@@ -513,7 +475,7 @@ def read_options(at_end: Callable[[], None]) -> dict[str, Any]:
 
 def main() -> None:
     """Serve as one of several processes that share a socket."""
-    options = read_options(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    options = read_options()
     study, store = read_study(options["study"]), Store(options["database"])
     make_server(study, store, **options["server"]).run([socket.socket(fileno=options["descriptors"][0])])
     store.close()

@@ -28,7 +28,7 @@ from nearer.io.files import atomic_write
 from nearer.io.text import csv_text, text_cells
 from nearer.tables.decode import SIDES
 
-_SCHEMA = "3"
+_SCHEMA = 3
 _LOCK = 0x6E656172  # advisory lock of PostgreSQL while tables are created
 _PRESENT = 60.0  # seconds since the last answer
 AWAY = 1800.0  # seconds without an answer, after which a participant has left
@@ -44,7 +44,7 @@ tables = sa.MetaData()
 meta = sa.Table(
     "meta", tables,
     sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
+    sa.Column("value", sa.Text, nullable=False),  # JSON
 )  # fmt: skip
 participants = sa.Table(
     "participants", tables,
@@ -59,9 +59,11 @@ participants = sa.Table(
     sa.Column("consented", sa.Double),
     sa.Column("ended", sa.Double),
     sa.Column("seen", sa.Double, nullable=False),  # time of the last answer or step
-    sa.Column("visits", sa.Integer, nullable=False),
+    sa.Column("visits", sa.Integer, nullable=False, default=0),
     sa.Column("total", sa.Integer, nullable=False),
-    sa.Column("answered", sa.Integer, nullable=False),
+    sa.Column("answered", sa.Integer, nullable=False, default=0),
+    sa.Column("catch_asked", sa.Integer, nullable=False, default=0),  # attention checks answered
+    sa.Column("catch_right", sa.Integer, nullable=False, default=0),
     sqlite_autoincrement=True,  # tokens of a deleted participant fit nobody else
 )  # fmt: skip
 questions = sa.Table(
@@ -136,7 +138,7 @@ class Store:
                     raise FileFormatError(
                         f"{self.shown}: got schema {schema}, expected {_SCHEMA}; use the other version"
                     )
-                self.secret = bytes.fromhex(str(self.value(connection, "secret")))
+                self.secret: str = self.value(connection, "secret")
         except sa.exc.DBAPIError as error:
             raise FileFormatError(f"{self.shown}: cannot be opened: {reason(error)}") from error
         self._opened = self._files()
@@ -162,7 +164,8 @@ class Store:
             if not self.is_sqlite:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
             tables.create_all(connection)
-            rows = [{"key": "schema", "value": _SCHEMA}, {"key": "secret", "value": secrets.token_hex(32)}]
+            made = {"schema": _SCHEMA, "secret": secrets.token_hex(32), "token": secrets.token_urlsafe(18)}
+            rows = [{"key": key, "value": json.dumps(value)} for key, value in made.items()]
             connection.execute(insert(connection, meta).on_conflict_do_nothing(), rows)
 
     def _files(self) -> dict[str, tuple[int, int]]:
@@ -175,19 +178,20 @@ class Store:
         return found
 
     @staticmethod
-    def value(connection: sa.Connection, key: str) -> str | None:
-        return connection.scalar(sa.select(meta.c.value).where(meta.c.key == key))
+    def value(connection: sa.Connection, key: str) -> Any:
+        """What is kept under a key; None if nothing is."""
+        return json.loads(connection.scalar(sa.select(meta.c.value).where(meta.c.key == key)) or "null")
 
     @staticmethod
     def count(connection: sa.Connection, table: sa.Table, *conditions: Any) -> int:
         return connection.scalar(sa.select(sa.func.count()).select_from(table).where(*conditions)) or 0
 
     @classmethod
-    def put(cls, connection: sa.Connection, key: str, value: str) -> str | None:
+    def put(cls, connection: sa.Connection, key: str, value: Any) -> Any:
         """Keep a value under a key; returns the one before."""
-        before = cls.value(connection, key)
-        statement = insert(connection, meta).values(key=key, value=value)
-        connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_={"value": value}))
+        before, text = cls.value(connection, key), json.dumps(value, allow_nan=False)
+        statement = insert(connection, meta).values(key=key, value=text)
+        connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_={"value": text}))
         return before
 
     @staticmethod
@@ -197,14 +201,14 @@ class Store:
 
     def probe(self, connection: sa.Connection) -> None:
         """Write to the database, and check that it is the one that was opened."""
-        if self.value(connection, "secret") != self.secret.hex():
+        if self.value(connection, "secret") != self.secret:
             raise Unavailable("the database was replaced by another one; restart the server")
-        self.put(connection, "probed", str(time.time()))
+        self.put(connection, "probed", time.time())
 
     def set_paused(self, paused: bool, how: str) -> bool:
         """Pause or resume handing out questions; returns whether this changed anything."""
         with self.writing() as connection:
-            changed = (self.put(connection, "paused", str(int(paused))) == "1") != paused
+            changed = bool(self.put(connection, "paused", paused)) != paused
             if changed:
                 self.note(connection, "pause" if paused else "resume", how)
             return changed
@@ -212,7 +216,7 @@ class Store:
     def rotate(self, how: str) -> None:
         """Make the researcher's token invalid, also for running servers; there is a new one."""
         with self.writing() as connection:
-            self.put(connection, "rotation", secrets.token_hex(16))
+            self.put(connection, "token", secrets.token_urlsafe(18))
             self.note(connection, "token", how)
 
     def delete(self, name: str, how: str) -> int:
@@ -222,7 +226,7 @@ class Store:
             n_answers = connection.scalar(gone)  # questions and answers go with their participant
             if n_answers is None:
                 raise ValueError(f"participant: got {name!r}, expected the id of a participant of the study")
-            connection.execute(sa.delete(meta).where(meta.c.key == "found people"))  # computed again
+            connection.execute(sa.delete(meta).where(meta.c.key == "people"))  # computed again
             self.note(connection, "delete", how)
         if self.is_sqlite:  # also from the log of changes
             with contextlib.closing(self.engine.raw_connection()) as raw:
@@ -238,12 +242,19 @@ class Store:
                 ended = {"step": "timed_out", "ended": participants.c.consented + 60 * minutes}
                 connection.execute(sa.update(participants).where(*late).values(ended))
 
-    def keep_finding(self, name: str, value: Any) -> None:
+    def keep(self, key: str, value: Any) -> None:
         with self.writing() as connection:
-            self.put(connection, f"found {name}", json.dumps(value, allow_nan=False))
+            self.put(connection, key, value)
 
-    def finding(self, connection: sa.Connection, name: str) -> dict[str, Any] | None:
-        return json.loads(self.value(connection, f"found {name}") or "null")
+    @property
+    def token(self) -> str:
+        """What opens the researcher's page, as of now."""
+        return self.known("token")["token"]
+
+    def known(self, *keys: str) -> dict[str, Any]:
+        """What is kept under some keys."""
+        with self.reading() as connection:
+            return {key: self.value(connection, key) for key in keys}
 
 
 def reason(error: Exception) -> str:
@@ -366,8 +377,8 @@ def study_status(store: Store, study: Study) -> dict[str, Any]:
         found = {
             "cannot_tell": store.count(connection, answers, answers.c.choice.is_(None)),
             "questions_ready": store.count(connection, ready),
-            "paused": store.value(connection, "paused") == "1",
-            "unfilled": store.finding(connection, "unfilled"),
+            "paused": bool(store.value(connection, "paused")),
+            "unfilled": store.value(connection, "unfilled"),
             "audit": [dict(row) for row in connection.execute(sa.select(audit).order_by(audit.c.id)).mappings()],
         }
     steps = Counter(person["step"] for person in people)
@@ -378,7 +389,6 @@ def study_status(store: Store, study: Study) -> dict[str, Any]:
         **found,
         "present": sum(person["seen"] > now - _PRESENT and person["step"] not in ENDS for person in people),
         "answers": sum(person["answered"] for person in people),
-        "answers_last_minute": counts.get(0, 0),
         "per_minute": [counts.get(ago, 0) for ago in range(59, -1, -1)],  # the oldest first
         "funnel": {"opened": len(people), "consented": consented, **{end: steps[end] for end in ENDS}},
         "median_minutes": statistics.median(took) / 60 if took else None,
@@ -389,17 +399,9 @@ def study_status(store: Store, study: Study) -> dict[str, Any]:
 
 
 def _people(connection: sa.Connection) -> list[dict[str, Any]]:
-    """All that is stored about each participant, and their attention checks."""
-    checked = sa.select(questions.c.participant, questions.c.expected, answers.c.choice)
-    checked = checked.select_from(questions.join(answers)).where(questions.c.expected.is_not(None))
-    asked, right = Counter[int](), Counter[int]()
-    for person, expected, choice in connection.execute(checked):
-        asked[person] += 1
-        right[person] += choice is not None and json.loads(choice)[0] == expected
-    return [
-        {**row, "participant": row["name"], "catch_right": right[row["id"]], "catch_asked": asked[row["id"]]}
-        for row in connection.execute(sa.select(participants).order_by(participants.c.id)).mappings()
-    ]
+    """All that is stored about each participant."""
+    everybody = connection.execute(sa.select(participants).order_by(participants.c.id))
+    return [{**row, "participant": row["name"]} for row in everybody.mappings()]
 
 
 def person_table(store: Store, study: Study, how: str, action: str = "export participants") -> list[dict[str, Any]]:
@@ -431,17 +433,19 @@ def payments(store: Store, study: Study, how: str) -> list[dict[str, Any]]:
         name, right, asked = person["participant"], person["catch_right"], person["catch_asked"]
         passed = right / asked if asked else 1.0
         median = statistics.median(seconds[name] or [math.inf])
-        action, bonus, reasons = person["status"], 0.0, [f"status: {person['status']}"]
-        if action == "finished":
-            reasons = [f"passed {right} of {asked} attention checks"] if passed < rules.reject_catch_passed else []
-            reasons += [f"median answer in {median:.2f} s"] if median < rules.reject_min_seconds else []
-            action = "reject" if reasons else "approve"
-            bonus = rules.bonus if not reasons and passed >= rules.bonus_catch_passed else 0.0
-            reasons = reasons or [f"finished, passed {right} of {asked} attention checks"]
-        elif action not in ENDS:
-            action = "none"
+        status, checks = person["status"], f"passed {right} of {asked} attention checks"
+        broken = [checks] if passed < rules.reject_catch_passed else []
+        broken += [f"median answer in {median:.2f} s"] if median < rules.reject_min_seconds else []
+        bonus = 0.0
+        if status != "finished":
+            action, reason = status if status in ENDS else "none", f"status: {status}"
+        elif broken:
+            action, reason = "reject", "; ".join(broken)
+        else:
+            action, reason = "approve", f"finished, {checks}"
+            bonus = rules.bonus if passed >= rules.bonus_catch_passed else 0.0
         own = {parameter: person[parameter] for parameter in study.participants.parameters}
-        rows.append({"participant": name, "action": action, "bonus": bonus, "reason": "; ".join(reasons), **own})
+        rows.append({"participant": name, "action": action, "bonus": bonus, "reason": reason, **own})
     return rows
 
 

@@ -8,6 +8,7 @@ import functools
 import hashlib
 import json
 import math
+import mimetypes
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -35,8 +36,11 @@ ENDINGS = {
         ".mp3": "audio/mpeg", ".wav": "audio/wav", ".ogg": "audio/ogg", ".m4a": "audio/mp4", ".flac": "audio/flac",
         ".opus": "audio/ogg", ".webm": "audio/webm",
     },
-    "html": {".html": "text/html; charset=utf-8", ".htm": "text/html; charset=utf-8"},
+    "html": {".html": "text/html", ".htm": "text/html"},
 }  # fmt: skip
+for _types in ENDINGS.values():  # that not all systems know
+    for _ending, _type in _types.items():
+        mimetypes.add_type(_type, _ending)
 FORMS = ("text", *ENDINGS)
 _MAX_NAME = 200
 _MAX_TEXT = 2_000  # characters of a text that a participant writes
@@ -58,10 +62,6 @@ class Item:
     def __post_init__(self) -> None:
         if not self.name or len(self.name) > _MAX_NAME or not self.name.isprintable():
             raise ValueError(f"name: got {self.name[:50]!r}, expected 1 to {_MAX_NAME} printable characters")
-
-    @property
-    def media_type(self) -> str:
-        return ENDINGS[self.form][Path(self.content).suffix.lower()]
 
     @property
     def address(self) -> str:

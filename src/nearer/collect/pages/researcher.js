@@ -23,7 +23,7 @@
     const figures = [
       [whole(status.funnel.finished), "finished"],
       [whole(status.present), "active in the last minute"], [whole(status.answers), "answers"],
-      [whole(status.answers_last_minute), "in the last minute"],
+      [whole(status.per_minute[59]), "in the last minute"],
     ];
     if (status.cannot_tell) figures.push([whole(status.cannot_tell), "times “cannot tell”"]);
     if (last.study.adaptive) figures.push([whole(status.questions_ready), "chosen questions ready"]);
@@ -73,7 +73,7 @@
       svg("text", { x: 0, y: 16, class: "small" }, `at most ${whole(most)}`),
     ];
     $("minutes").replaceChildren(...bars, ...notes);
-    $("minutes").setAttribute("aria-label", `${whole(status.answers_last_minute)} answers in the last minute`);
+    $("minutes").setAttribute("aria-label", `${whole(status.per_minute[59])} answers in the last minute`);
   }
 
   // Each label beside its dot, where it covers no other and no dot; those without room are removed and counted.
