@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from nearer.collect.desk import Dealer, participant_token, plan, question_key, signed_number
-from nearer.collect.study import QuestionSettings, n_questions
+from nearer.collect.study import Condition, QuestionSettings, n_questions
 
+ALL = Condition()
 NAMES = [str(number) for number in range(10, 40)]
 KINDS = [
     QuestionSettings(),
@@ -20,7 +21,7 @@ KINDS = [
 
 @pytest.mark.parametrize("asked", KINDS, ids=lambda asked: asked.kind)
 def test_random_questions_are_balanced_and_of_different_objects(asked):
-    dealer = Dealer(asked, NAMES[10:30], seed=0)
+    dealer = Dealer(asked, NAMES[10:30], ALL, seed=0)
     made = [dealer.draw() for _ in range(1000)]
     assert all(len(set(one.items)) == asked.n_items == len(one.items) for one in made)
     counts = Counter(number for one in made for number in one.items)
@@ -43,7 +44,7 @@ def test_keys_tell_questions_apart_and_not_the_order_of_options():
 
 @pytest.mark.parametrize("asked", KINDS, ids=lambda asked: asked.kind)
 def test_catch_questions_know_their_answer(asked):
-    dealer = Dealer(asked, NAMES[:8], seed=0)
+    dealer = Dealer(asked, NAMES[:8], ALL, seed=0)
     for _ in range(50):
         made = dealer.draw(catch=True)
         options = made.items if asked.kind == "odd-one-out" else made.items[1:]
@@ -55,12 +56,12 @@ def test_catch_questions_know_their_answer(asked):
             assert right == made.items[0]
             assert len(set(options)) == len(options)
     with_own = replace(asked, catch_questions=(("head", "right", "odd"),))
-    own = Dealer(with_own, NAMES, seed=0).draw(catch=True)
+    own = Dealer(with_own, NAMES, ALL, seed=0).draw(catch=True)
     assert own.items[own.expected + asked.n_heads()] == ("odd" if asked.kind == "odd-one-out" else "right")
 
 
 def test_the_last_questions_of_all_are_found():
-    dealer = Dealer(QuestionSettings(), NAMES[:5], seed=0)
+    dealer = Dealer(QuestionSettings(), NAMES[:5], ALL, seed=0)
     seen = set()
     while made := dealer.unseen(seen):
         assert made.key not in seen

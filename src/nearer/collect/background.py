@@ -13,14 +13,13 @@ import os
 import time
 import warnings
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
 from nearer.collect.desk import question_key
 from nearer.collect.server import read_options
-from nearer.collect.store import Export, Store, answers, ready, reason
+from nearer.collect.store import Export, Row, Store, answers, ready, reason
 from nearer.collect.study import Study, n_questions, read_study
 from nearer.data import Comparisons
 from nearer.data.splits import answer_of_rows
@@ -72,15 +71,12 @@ class Background:
         self.report()
         if data is None:
             return
-        self.store.keep("people", judge_people(self.study, data))
-        self.report()
-        self.store.keep("map", judge_map(self.study, data))
-        self.report()
+        for name, judge in (("people", judge_people), ("map", judge_map)):
+            self.store.keep(name, judge(self.study, data))
+            self.report()
         if self._done >= 1.3 * self._forecast_at:
             self._forecast_at = self._done
-            found = forecast(self.study, data)
-            if found is not None:
-                self.store.keep("forecast", found)
+            self.store.keep("forecast", forecast(self.study, data))
         self._lasted = time.monotonic() - began
 
 
@@ -113,9 +109,9 @@ def read_answers(study: Study, store: Store) -> Comparisons | None:
     return read_comparisons(table, labels=labels).comparisons
 
 
-def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
+def judge_map(study: Study, data: Comparisons) -> Row:
     """A map and its accuracy, measured on random questions: adaptive ones are a biased sample."""
-    found: dict[str, Any] = {"made": time.time(), "n_rows": len(data), "labels": [], "embedding": [], "n_held_out": 0}
+    found: Row = {"made": time.time(), "n_rows": len(data), "labels": [], "embedding": [], "n_held_out": 0}
     found |= dict.fromkeys(("accuracy", "accuracy_se", "ceiling", "ceiling_low", "n_repeated"))
     if len(data) < _LEAST:
         return found
@@ -138,7 +134,7 @@ def _estimator(study: Study) -> OrdinalEmbedding:
     return OrdinalEmbedding(dimensions, loss="tste", random_state=0, max_seconds=_SECONDS, n_jobs=1)
 
 
-def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
+def forecast(study: Study, data: Comparisons) -> Row | None:
     """Predicted accuracy with twice as many answers, and its 90 % interval; None if there are too few."""
     if (len(data) if data.at_random is None else data.at_random.sum()) < 10 * _LEAST:
         return None
@@ -148,7 +144,7 @@ def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
     return {name: float(value) for name, value in found.items()} | {"high": float(more.high), "early": curve.early}
 
 
-def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
+def judge_people(study: Study, data: Comparisons) -> dict[str, Row]:
     """The table of `nearer.people.participants`, with its defaults, by participant; None: not known."""
     assert data.people is not None
     if len(data.people.names) < 3 or len(data) < _LEAST:

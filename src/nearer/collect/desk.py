@@ -11,7 +11,7 @@ import random
 import re
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -19,8 +19,8 @@ from urllib.parse import quote
 import sqlalchemy as sa
 from starlette.exceptions import HTTPException
 
-from nearer.collect.store import AWAY, Store, answers, insert, meta, participants, questions, ready
-from nearer.collect.study import ENDS, STEPS, Item, QuestionSettings, Study, digest, parted
+from nearer.collect.store import AWAY, Row, Store, answers, insert, meta, participants, questions, ready
+from nearer.collect.study import ENDS, STEPS, Condition, Item, QuestionSettings, Study, digest, parted
 from nearer.data import is_number
 
 AHEAD = 2  # open questions of a participant: the one on the screen and a preloaded one
@@ -100,11 +100,11 @@ class Dealer:
 
     asked: QuestionSettings
     names: Sequence[str]
-    listed: Sequence[tuple[str, ...]] = ()  # the only questions; without it all that there are
+    condition: Condition  # may have objects, or the only questions
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        self.rng = random.Random(self.seed)
+        self.names, self.rng = self.condition.items or self.names, random.Random(self.seed)
         self._heads, self._options = Deck(self.names, self.rng), Deck(self.names, self.rng)
 
     def draw(self, catch: bool = False) -> Asked:
@@ -124,7 +124,7 @@ class Dealer:
         return self._new(self.rng.choice(left), catch) if left else None
 
     def _listed(self, catch: bool) -> Sequence[tuple[str, ...]]:
-        return self.asked.catch_questions if catch else self.listed
+        return self.asked.catch_questions if catch else self.condition.questions
 
     def _every(self, n_heads: int) -> Iterator[tuple[str, ...]]:
         for head in self.names if n_heads else [""]:
@@ -135,7 +135,7 @@ class Dealer:
     def _new(self, items: Sequence[str], catch: bool) -> Asked:
         # Of an attention check, the second object is right, or the third is the odd one.
         right = items[2 if self.asked.kind == "odd-one-out" else 1] if catch else None
-        return self.shown(items, "catch" if catch else "listed" if self.listed else "random", right)
+        return self.shown(items, "catch" if catch else "listed" if self.condition.questions else "random", right)
 
     def shown(self, items: Sequence[str], chosen_by: str, right: str | None = None) -> Asked:
         """A question about `items`, the head first, with shuffled options; `right` is the known answer."""
@@ -184,19 +184,15 @@ class Desk:
         self._plans = store.secret if seed is None else str(seed)
         self.items = {item.name: item for item in study.items}
         self._lots = random.SystemRandom() if seed is None else random.Random(seed)
-        self.conditions = {condition.name: condition for condition in study.conditions}
-        self.dealers = {
-            name: Dealer(study.questions, condition.items or list(self.items), condition.questions, seed)
-            for name, condition in self.conditions.items()
-        }
+        self.dealers = {one.name: Dealer(study.questions, list(self.items), one, seed) for one in study.conditions}
         # What is stored already stays as it is.
         self._add_person, self._add_question, self._add_answer = (
             insert(store.engine, table).on_conflict_do_nothing().returning(next(iter(table.primary_key)))
             for table in (participants, questions, answers)
         )
 
-    def start(self, connection: sa.Connection, name: str, given: Mapping[str, Any], agreed: bool) -> dict[str, Any]:
-        """Open the study to a participant, or resume: the values of `next`, and the token `participant`.
+    def start(self, connection: sa.Connection, name: str, given: Row, agreed: bool) -> Row:
+        """Open the study to a participant, or resume: the values of `step`, and the token `participant`.
 
         `given` are the parameters of the address; unless `agreed`, consent is the first step.
         """
@@ -222,13 +218,14 @@ class Desk:
             self._admit(connection, person, agreed)
         return {"participant": participant_token(self.store.secret, number), **self._progress(connection, person, held)}
 
-    def step(self, connection: sa.Connection, number: int, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Finish a step, consent or questions about the participant, with `values`; the values of `next`.
+    def step(self, connection: sa.Connection, number: int, given: Row) -> Row:
+        """A participant's progress, open questions (at most `AHEAD`) and, at the end, `completion`.
 
-        A step that is over, as when it is sent again or by another tab, changes nothing.
+        A `step`, consent or questions about the participant, is finished first, with `values`. One that is over, as
+        when it is sent again or by another tab, changes nothing.
         """
         person, held = self._found(connection, number)
-        name, values = given.get("step"), given.get("values")
+        name, values = given.get("step"), given.get("values", {})
         if not isinstance(values, dict):
             raise HTTPException(422, "values: expected an object")
         if name == person["step"] == "consent":
@@ -249,27 +246,28 @@ class Desk:
             self._set(connection, person, replies=json.dumps(json.loads(person["replies"]) | replies), step=step)
         return self._progress(connection, person, held)
 
-    def _admit(self, connection: sa.Connection, person: dict[str, Any], agreed: bool) -> None:
+    def _admit(self, connection: sa.Connection, person: Row, agreed: bool) -> None:
         """Give a newcomer who agreed the least filled condition, or the page for latecomers if all are full."""
         connection.execute(_PLACES)
         filled = {name: counts for name, *counts in connection.execute(_FILLED, {"since": time.time() - AWAY})}
         wanted = self.study.participants.wanted
         n_finished = sum(finished for finished, _ in filled.values())
         places = {}
-        for name, condition in self.conditions.items():
-            finished, active = filled.get(name, (0, 0))
+        for condition in self.study.conditions:
+            finished, active = filled.get(condition.name, (0, 0))
             if not 0 < condition.wanted <= finished:
-                places[name] = (finished + active) / (condition.wanted or 1)
+                places[condition.name] = (finished + active) / (condition.wanted or 1)
         if not places or 0 < wanted <= n_finished:
             self._set(connection, person, step="full")
         elif agreed:
             least = [name for name, part in places.items() if part == min(places.values())]
-            about = {"consented": time.time(), "consent_version": self.study.consent_version}
+            version = self.study.participants.consent_version or digest(self.study.texts["consent"])[:8]
+            about = {"consented": time.time(), "consent_version": version}
             self._set(connection, person, step="before", condition=self._lots.choice(least), **about)
         elif person["step"] == "full":
             self._set(connection, person, step="consent")
 
-    def _set(self, connection: sa.Connection, person: dict[str, Any], **changes: Any) -> None:
+    def _set(self, connection: sa.Connection, person: Row, **changes: Any) -> None:
         """Change what is stored about a participant; a step that has nothing to do is left at once."""
         following = {"before": "questions", "after": "finished"}.get(changes.get("step", ""))
         if following and not getattr(self.study, changes["step"]):
@@ -280,12 +278,8 @@ class Desk:
         connection.execute(_CHANGE.values(changes), {"person": person["id"]})
         person |= changes
 
-    def next(self, connection: sa.Connection, number: int, _given: Mapping[str, Any]) -> dict[str, Any]:
-        """A participant's progress, open questions (at most `AHEAD`) and, at the end, `completion`."""
-        return self._progress(connection, *self._found(connection, number))
-
-    def answer(self, connection: sa.Connection, number: int, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Store an answer once; returns the values of `next`, and `stored`: whether the answer is new.
+    def answer(self, connection: sa.Connection, number: int, given: Row) -> Row:
+        """Store an answer once; returns the values of `step`, and `stored`: whether the answer is new.
 
         `choice` lists the chosen options, counted from 0 as on the screen, nearest first; None: cannot tell.
         """
@@ -314,11 +308,11 @@ class Desk:
             self._set(connection, person, step="screened_out")
         return {"stored": True, **self._progress(connection, person, held)}
 
-    def _dealer(self, person: Mapping[str, Any]) -> Dealer:
+    def _dealer(self, person: Row) -> Dealer:
         """That of the condition, or of the first one if study.toml has it no longer."""
         return self.dealers.get(person["condition"]) or next(iter(self.dealers.values()))
 
-    def _found(self, connection: sa.Connection, number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def _found(self, connection: sa.Connection, number: int) -> tuple[Row, list[Row]]:
         person = connection.execute(_FIND, {"person": number}).mappings().one_or_none()
         if person is None:
             raise HTTPException(404, "participant: is not known; begin again by /api/start")
@@ -327,7 +321,7 @@ class Desk:
             self._set(connection, found, step="timed_out", ended=found["consented"] + limit)
         return found, [dict(row) for row in connection.execute(_OPEN, {"person": number}).mappings()]
 
-    def _choice(self, question: Mapping[str, Any], choice: Any) -> str | None:
+    def _choice(self, question: Row, choice: Any) -> str | None:
         if choice is None:
             if not self.study.questions.cannot_tell:
                 raise HTTPException(422, "choice: got null, expected a choice: this study has no 'cannot tell'")
@@ -336,14 +330,11 @@ class Desk:
         n_options = len(parted(question["kind"], json.loads(question["shown"]))[1])
         whole = isinstance(choice, list) and all(type(one) is int and 0 <= one < n_options for one in choice)
         if not whole or len(choice) != n_chosen or len(set(choice)) < len(choice):
-            raise HTTPException(
-                422, f"choice: expected a list of {n_chosen} different whole numbers from 0 to {n_options - 1}"
-            )
+            expected = f"a list of {n_chosen} different whole numbers from 0 to {n_options - 1}"
+            raise HTTPException(422, f"choice: expected {expected}")
         return json.dumps(choice)
 
-    def _progress(
-        self, connection: sa.Connection, person: dict[str, Any], held: list[dict[str, Any]]
-    ) -> dict[str, Any]:
+    def _progress(self, connection: sa.Connection, person: Row, held: list[Row]) -> Row:
         """The state of a participant, after more questions are handed out."""
         answered, total = person["answered"], person["total"]
         paused = bool(person["paused"])
@@ -360,7 +351,7 @@ class Desk:
         if asking and answered >= total:
             self._set(connection, person, step="after")
         step, finished = person["step"], person["step"] in ENDS
-        state: dict[str, Any] = {"step": step, "answered": answered, "total": total, "paused": paused}
+        state: Row = {"step": step, "answered": answered, "total": total, "paused": paused}
         state["finished"] = finished
         if finished:
             link, own = self.study.completion.links()[step], json.loads(person["parameters"])
@@ -375,7 +366,7 @@ class Desk:
         place = [{"id": str(row["id"]), "position": row["position"]} for row in shown]
         return {**state, "questions": [one | self._for_page(row, person) for one, row in zip(place, shown)]}
 
-    def _hand_out(self, connection: sa.Connection, person: dict[str, Any], position: int) -> dict[str, Any] | None:
+    def _hand_out(self, connection: sa.Connection, person: Row, position: int) -> Row | None:
         """Store a new question; None if this participant has seen them all."""
         slots = plan(self.study.questions, person["total"], f"{self._plans}:{person['id']}")
         planned = slots[position - 1] if position <= len(slots) else "random"  # the total may have become smaller
@@ -387,7 +378,7 @@ class Desk:
                 return {"id": number, **row}
         return None
 
-    def _choose(self, connection: sa.Connection, person: Mapping[str, Any], slot: str, is_last: bool) -> Asked | None:
+    def _choose(self, connection: sa.Connection, person: Row, slot: str, is_last: bool) -> Asked | None:
         """A question for a slot of the plan; None if there is none now, or at the last attempt if there is none."""
         dealer, number = self._dealer(person), person["id"]
         if slot in ("random", "catch"):
@@ -406,22 +397,21 @@ class Desk:
             return None
         return dealer.shown(items, found.chosen_by if slot == "ready" else slot)
 
-    def _row(self, person: int, position: int, asked: Asked, planned: str = "") -> dict[str, Any]:
+    def _row(self, person: int, position: int, asked: Asked, planned: str = "") -> Row:
         about, shown = self.study.questions, json.dumps(asked.items)
         return {
-            "participant": person, "position": position, "kind": about.kind, "n_chosen": about.n_chosen,
-            "ordered": about.ordered, "shown": shown, "key": asked.key, "chosen_by": asked.chosen_by,
-            "planned": planned, "expected": asked.expected, "asked": time.time(),
+            "participant": person, "position": position, "kind": about.kind, "ordered": about.ordered,
+            "n_chosen": about.choose if about.kind == "rankings" else 1, "shown": shown, "key": asked.key,
+            "planned": planned, "chosen_by": asked.chosen_by, "expected": asked.expected, "asked": time.time(),
         }  # fmt: skip
 
-    def _for_page(self, question: Mapping[str, Any], person: Mapping[str, Any]) -> dict[str, Any]:
+    def _for_page(self, question: Row, person: Row) -> Row:
         head, options = parted(question["kind"], [self._item(name) for name in json.loads(question["shown"])])
         about = {"kind": question["kind"], "choose": question["n_chosen"], "ordered": bool(question["ordered"])}
-        condition = self.conditions.get(person["condition"])
-        about["text"] = (condition.question if condition else "") or self.study.texts["question"]
+        about["text"] = self._dealer(person).condition.question or self.study.texts["question"]
         return {**about, "head": head[0] if head else None, "options": options}
 
-    def _item(self, name: str) -> dict[str, Any]:
+    def _item(self, name: str) -> Row:
         item = self.items.get(name) or Item(name, "text", name, name)  # it may have been removed since
         content = {"text": str(item.content)} if item.form == "text" else {"url": item.address}
         return {"name": name, "form": item.form, **content, "alt": item.alt}

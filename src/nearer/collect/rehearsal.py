@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from nearer.collect.background import fill_queue, queue_size, read_answers
 from nearer.collect.server import Supervisor, bind
-from nearer.collect.store import Export, Store, questions, study_status
+from nearer.collect.store import Export, Row, Store, questions, study_status
 from nearer.collect.study import ENDS, Study
 from nearer.data import check_fraction, check_integer
 from nearer.data.messages import counted, listed
@@ -37,7 +37,7 @@ _AT_ONCE = 8  # participants who take turns
 _N_TRUE = 5000
 _SURE = 50.0  # log odds of a careful answer to an attention check
 
-Ask = Callable[[str, Mapping[str, Any]], dict[str, Any]]
+Ask = Callable[[str, Row], Row]
 
 
 class Mind:
@@ -48,11 +48,11 @@ class Mind:
         self._number = {item.name: number for number, item in enumerate(study.items)}
         self._fields = {"before": study.before, "after": study.after}
 
-    def replies(self, step: str) -> dict[str, Any]:
+    def replies(self, step: str) -> Row:
         """Random replies to the questions of a step, and consent."""
         if step == "consent":
             return {"agree": True}
-        found: dict[str, Any] = {}
+        found: Row = {}
         for field in self._fields[step]:
             low, high = max(field.least, min(0.0, field.most)), min(field.most, max(100.0, field.least))
             number = float(np.clip(round(self.rng.uniform(low, high)), low, high))
@@ -60,7 +60,7 @@ class Mind:
             found[field.id] = number if field.kind == "number" else word
         return found
 
-    def choice(self, question: Mapping[str, Any], behaviour: str) -> list[int]:
+    def choice(self, question: Row, behaviour: str) -> list[int]:
         """The options chosen, nearest first."""
         options = [option["name"] for option in question["options"]]
         head = [question["head"]["name"]] if question["head"] else []
@@ -82,7 +82,7 @@ class Actor:
     name: str
     behaviour: str
     stays: float  # answers after which they leave
-    state: dict[str, Any] | None = None  # what the server said last
+    state: Row | None = None  # what the server said last
     token: str = ""
 
     def act(self, ask: Ask, mind: Mind) -> bool:
@@ -92,14 +92,13 @@ class Actor:
             self.token = self.state["participant"]
         elif self.state["finished"] or self.state["answered"] >= self.stays:
             return False
-        elif self.state["step"] != "questions":
-            body = {"participant": self.token, "step": self.state["step"], "values": mind.replies(self.state["step"])}
-            self.state = ask("step", body)
+        elif (step := self.state["step"]) != "questions":
+            self.state = ask("step", {"participant": self.token, "step": step, "values": mind.replies(step)})
         else:
             question = self.state["questions"][0]
-            choice = mind.choice(question, self.behaviour)
-            seconds = round(BEHAVIOURS[self.behaviour] * float(mind.rng.lognormal(0.0, 0.4)), 3)
-            body = {"participant": self.token, "question": question["id"], "choice": choice, "seconds": seconds}
+            body = {"participant": self.token, "question": question["id"]}
+            body["choice"] = mind.choice(question, self.behaviour)
+            body["seconds"] = round(BEHAVIOURS[self.behaviour] * float(mind.rng.lognormal(0.0, 0.4)), 3)
             self.state = ask("answer", body)
         return True
 
@@ -107,8 +106,8 @@ class Actor:
 def rehearse(
     study: Study, folder: Path, n_participants: int = 60, *, guessing: float = 0.1, inverted: float = 0.05,
     dropping_out: float = 0.1, wrong: float = 0.15, target: float = 0.9, rules: Any = None,
-    positions: Mapping[str, Any] | None = None, random_state: int = 0, progress: Callable[[str], None] | None = None,
-) -> dict[str, Any]:  # fmt: skip
+    positions: Any = None, random_state: int = 0, progress: Callable[[str], None] | None = None,
+) -> Row:  # fmt: skip
     """Let simulated participants answer a study; writes answers.db, answers.csv, report.html and methods.txt.
 
     The server is a process of its own, without limits of rate; its database is answers.db in `folder`. The arguments
@@ -150,7 +149,7 @@ def rehearse(
     return values | {"paragraph": _paragraph(values)}
 
 
-def _paragraph(values: Mapping[str, Any]) -> str:
+def _paragraph(values: Row) -> str:
     everybody, each = values["people"]["all"], values["answers_per_object"]
     count = counted(everybody["number"], "simulated participant")
     rows = {behaviour: values["people"][behaviour] for behaviour in BEHAVIOURS}
@@ -166,7 +165,7 @@ def _paragraph(values: Mapping[str, Any]) -> str:
     )
 
 
-def _points(study: Study, positions: Mapping[str, Any] | None, rng: np.random.Generator) -> np.ndarray:
+def _points(study: Study, positions: Any, rng: np.random.Generator) -> np.ndarray:
     """Where the objects are for those who answer, of unit variance."""
     if positions is None:
         return rng.normal(size=(len(study.items), study.questions.map_dimensions))
@@ -222,7 +221,7 @@ def _served(study: Study, store: Store, seed: int) -> Iterator[Ask]:
         server = Supervisor("nearer.collect.server", options, listening)
         line = http.client.HTTPConnection("127.0.0.1", listening.getsockname()[1], timeout=60)
 
-        def ask(path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        def ask(path: str, body: Row) -> Row:
             line.request("POST", f"/api/{path}", json.dumps(body), {"Content-Type": "application/json"})
             response = line.getresponse()
             values = json.loads(response.read())
@@ -238,7 +237,7 @@ def _served(study: Study, store: Store, seed: int) -> Iterator[Ask]:
 
 
 def _counts(
-    actors: list[Actor], progressed: list[dict[str, Any]], judged: list[str], excluded: list[str]
+    actors: list[Actor], progressed: list[Row], judged: list[str], excluded: list[str]
 ) -> dict[str, dict[str, int]]:
     behaviour = {actor.name: actor.behaviour for actor in actors}
     people = []

@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 import traceback
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ from starlette.routing import Route
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from nearer.collect.desk import Desk, is_same, signed_number
-from nearer.collect.store import Batches, Export, Store, Unavailable, person_table, reason, rows_text, study_status
+from nearer.collect.store import Batches, Export, Row, Store, Unavailable, person_table, reason, rows_text, study_status
 from nearer.collect.study import ServerSettings, Study, page_files, read_study
 
 logger = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ def make_app(study: Study, store: Store, seed: int | None = None) -> Starlette:
     routes = [
         Route("/api/study", api.describe),
         Route("/api/start", api.start, methods=["POST"]),
-        Route("/api/next", api.task(api.desk.next), methods=["POST"]),
+        Route("/api/next", api.task(api.desk.step), methods=["POST"]),
         Route("/api/step", api.task(api.desk.step), methods=["POST"]),
         Route("/api/answer", api.task(api.desk.answer), methods=["POST"]),
         Route("/health", api.health),
@@ -83,15 +83,10 @@ def make_app(study: Study, store: Store, seed: int | None = None) -> Starlette:
         Route("/api/researcher/pause", api.pause, methods=["POST"]),
         Route("/{path:path}", served_files(study)),
     ]
-    middleware = []
-    if study.server.origins:
-        cors = Middleware(
-            CORSMiddleware, allow_origins=list(study.server.origins), allow_methods=["GET", "POST"],
-            allow_headers=["content-type"],
-        )  # fmt: skip
-        middleware.append(cors)
+    origins, methods = list(study.server.origins), ["GET", "POST"]
+    cors = Middleware(CORSMiddleware, origins, allow_methods=methods, allow_headers=["content-type"])
     handlers: Any = {HTTPException: _refused, Unavailable: _unavailable, SQLAlchemyError: _unavailable}
-    return Starlette(routes=routes, middleware=middleware, lifespan=api.lifespan, exception_handlers=handlers)
+    return Starlette(routes=routes, middleware=[cors], lifespan=api.lifespan, exception_handlers=handlers)
 
 
 class Api:
@@ -138,7 +133,7 @@ class Api:
         done = await self.batches.run(self.desk.start, name, parameters, agreed)
         return JSONResponse({**done, "id": name})
 
-    def task(self, work: Callable[..., dict[str, Any]]) -> Callable[[Request], Awaitable[Response]]:
+    def task(self, work: Callable[..., Row]) -> Callable[[Request], Awaitable[Response]]:
         """Handler of what a participant who has a token asks of the desk."""
 
         async def respond(request: Request) -> Response:
@@ -159,7 +154,7 @@ class Api:
             raise Unavailable(self._fault)
         return JSONResponse({"ok": True})
 
-    def _participant(self, given: dict[str, Any]) -> int:
+    def _participant(self, given: Row) -> int:
         """The number of the participant who sent a request; enforces the rate limit."""
         person = signed_number(self.store.secret, given.get("participant"))
         if person is None:
@@ -248,20 +243,16 @@ class Sparse(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._often, self._left_out = Rate(0.1, 1), Counter[tuple[str, int]]()
+        self._often = Rate(0.1, 1)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        place = record.pathname, record.lineno
-        if not self._often.allow(place):
-            self._left_out[place] += 1
+        if not self._often.allow((record.pathname, record.lineno)):
             return False
         text = record.getMessage().split("\n")[0]
         if record.exc_info and record.exc_info[0]:
             text += f": {record.exc_info[0].__name__}"
             for frame in traceback.extract_tb(record.exc_info[2])[-1:]:
                 text += f" at {Path(frame.filename).name}:{frame.lineno}"
-        if more := self._left_out.pop(place, 0):
-            text += f" (and {more:,} more)"
         record.msg, record.args, record.exc_info, record.exc_text = text, (), None, None
         return True
 
@@ -288,13 +279,22 @@ class Rate:
 _SPARSE = Sparse()
 
 
-async def read_json(request: Request) -> dict[str, Any]:
+async def read_json(request: Request) -> Row:
     """Read a JSON object within the limits of size and time."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":  # a browser lets any site post text/plain without asking the server
         raise HTTPException(415, f"content-type: got {kind[:50]!r}, expected application/json")
+
+    async def read() -> bytes:
+        body = b""
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BODY:
+                raise HTTPException(413, f"body: got more than the {MAX_BODY} bytes allowed")
+        return body
+
     try:
-        values = json.loads(await asyncio.wait_for(_read(request), _BODY_SECONDS))
+        values = json.loads(await asyncio.wait_for(read(), _BODY_SECONDS))
     except asyncio.TimeoutError:
         raise HTTPException(408, f"body: did not arrive within {_BODY_SECONDS:g} seconds") from None
     except (ClientDisconnect, ValueError, RecursionError):
@@ -302,15 +302,6 @@ async def read_json(request: Request) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise HTTPException(400, f"body: got a JSON {type(values).__name__}, expected an object")
     return values
-
-
-async def _read(request: Request) -> bytes:
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY:
-            raise HTTPException(413, f"body: got more than the {MAX_BODY} bytes allowed")
-    return body
 
 
 class Limits(HttpToolsProtocol):
@@ -400,8 +391,8 @@ def make_server(
     config = uvicorn.Config(
         make_app(study, store, seed), http=Limits, ws="none", log_config=None, access_log=False,
         server_header=False, headers=_HEADERS, timeout_keep_alive=75, timeout_graceful_shutdown=5,
-        limit_concurrency=connections, backlog=_BACKLOG, proxy_headers=behind_proxy, forwarded_allow_ips="127.0.0.1,::1",
-        ssl_certfile=certificate, ssl_keyfile=key,
+        limit_concurrency=connections, backlog=_BACKLOG, proxy_headers=behind_proxy,
+        forwarded_allow_ips="127.0.0.1,::1", ssl_certfile=certificate, ssl_keyfile=key,
     )  # fmt: skip
     try:
         config.load()
@@ -418,7 +409,7 @@ class Supervisor:
     password and command lines are public. It inherits the socket `listening`.
     """
 
-    def __init__(self, module: str, options: dict[str, Any], listening: socket.socket | None = None):
+    def __init__(self, module: str, options: Row, listening: socket.socket | None = None):
         self._descriptors = [] if listening is None else [listening.fileno()]
         self._module = module
         self._options = json.dumps(options | {"descriptors": self._descriptors}) + "\n"
@@ -461,7 +452,7 @@ class Supervisor:
         self._thread.join(timeout=5)
 
 
-def read_options() -> dict[str, Any]:
+def read_options() -> Row:
     """The options from the `Supervisor` of this process, which ends when the supervisor is gone."""
     options = json.loads(sys.stdin.readline())
 

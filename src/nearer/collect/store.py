@@ -111,6 +111,7 @@ audit = sa.Table(
     sa.Column("how", sa.Text, nullable=False),
 )  # fmt: skip
 _T = TypeVar("_T")
+Row = dict[str, Any]  # of a table, or a JSON object
 
 
 def insert(source: sa.Connection | sa.Engine, table: sa.Table) -> Any:
@@ -135,9 +136,7 @@ class Store:
                     raise FileFormatError(f"{self.shown}: holds no study yet; start it with: nearer collect serve")
                 schema = self.value(connection, "schema")
                 if schema != _SCHEMA:
-                    raise FileFormatError(
-                        f"{self.shown}: got schema {schema}, expected {_SCHEMA}; use the other version"
-                    )
+                    raise FileFormatError(f"{self.shown}: got schema {schema}, expected {_SCHEMA}; use that version")
                 self.secret: str = self.value(connection, "secret")
         except sa.exc.DBAPIError as error:
             raise FileFormatError(f"{self.shown}: cannot be opened: {reason(error)}") from error
@@ -251,7 +250,7 @@ class Store:
         """What opens the researcher's page, as of now."""
         return self.known("token")["token"]
 
-    def known(self, *keys: str) -> dict[str, Any]:
+    def known(self, *keys: str) -> Row:
         """What is kept under some keys."""
         with self.reading() as connection:
             return {key: self.value(connection, key) for key in keys}
@@ -363,7 +362,7 @@ def _result(work: Callable[[sa.Connection], Any], connection: sa.Connection) -> 
         return refusal
 
 
-def study_status(store: Store, study: Study) -> dict[str, Any]:
+def study_status(store: Store, study: Study) -> Row:
     """Counts, and how far each participant is; `present` answered in the last minute, `per_minute` covers 60."""
     store.end_late(study.participants.minutes)
     now = time.time()
@@ -398,13 +397,13 @@ def study_status(store: Store, study: Study) -> dict[str, Any]:
     }
 
 
-def _people(connection: sa.Connection) -> list[dict[str, Any]]:
+def _people(connection: sa.Connection) -> list[Row]:
     """All that is stored about each participant."""
     everybody = connection.execute(sa.select(participants).order_by(participants.c.id))
     return [{**row, "participant": row["name"]} for row in everybody.mappings()]
 
 
-def person_table(store: Store, study: Study, how: str, action: str = "export participants") -> list[dict[str, Any]]:
+def person_table(store: Store, study: Study, how: str, action: str = "export participants") -> list[Row]:
     """The cells of each participant, by the names of `Study.person_columns`; noted in the audit."""
     store.end_late(study.participants.minutes)
     with store.writing() as connection:
@@ -420,7 +419,7 @@ def person_table(store: Store, study: Study, how: str, action: str = "export par
     return rows
 
 
-def payments(store: Store, study: Study, how: str) -> list[dict[str, Any]]:
+def payments(store: Store, study: Study, how: str) -> list[Row]:
     """What the rules of study.toml say about each participant: action, bonus and reason."""
     rules = study.payments
     seconds = defaultdict[str, list[float]](list)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import functools
 import hashlib
 import json
 import math
 import mimetypes
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
@@ -104,11 +103,6 @@ class QuestionSettings:
     def n_shown(self) -> int:
         """Options in a question, without the head."""
         return {"triplets": 2, "odd-one-out": 3}.get(self.kind, self.options)
-
-    @property
-    def n_chosen(self) -> int:
-        """Number of options to choose."""
-        return self.choose if self.kind == "rankings" else 1
 
     @property
     def n_items(self) -> int:
@@ -219,11 +213,6 @@ class Study:
         return f"sqlite:///{(self.folder / 'answers.db').resolve()}"
 
     @property
-    def consent_version(self) -> str:
-        """The version that study.toml declares, or a checksum of the text."""
-        return self.participants.consent_version or digest(self.texts["consent"])[:8]
-
-    @property
     def person_columns(self) -> list[str]:
         return [*PERSON_COLUMNS, *self.participants.parameters, *(field.id for field in self.before + self.after)]
 
@@ -245,16 +234,16 @@ def read_items(path: str | Path) -> list[Item]:
             f"{path}: line 1: got the columns {', '.join(header) or 'none'}, expected name and one of "
             f"{', '.join(FORMS)}, and optionally alt"
         )
-    return _read_lines(path, rows[1:], 2, functools.partial(_item, path.parent, header))
+    return _items(path, header, rows[1:], 2)
 
 
-def _read_lines(path: Path, lines: Sequence[Any], first: int, made: Callable[[Any], Item]) -> list[Item]:
-    """The objects that `made` makes of lines that are not blank; the first one has the number `first`."""
+def _items(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], first: int) -> list[Item]:
+    """The objects of rows that are not blank; the first one is at line `first`."""
     items: dict[str, Item] = {}
-    for number, line in enumerate(lines, first):
-        if any(map(str.strip, line)):
+    for number, row in enumerate(rows, first):
+        if any(map(str.strip, row)):
             try:
-                item = made(line)
+                item = _item(path.parent, header, row)
                 if item.name in items:
                     raise ValueError(f"the name {item.name!r} occurs twice, expected each object once")
             except ValueError as error:
@@ -482,10 +471,10 @@ def _gathered(what: str, source: Path) -> list[Item]:
         return read_items(source)
     if what == "words":
         try:
-            words = [line.strip() for line in source.read_text(encoding="utf-8-sig").splitlines()]
+            words = source.read_text(encoding="utf-8-sig").splitlines()
         except UnicodeDecodeError as error:
             raise FileFormatError(f"{source}: is not UTF-8 text: {error}") from error
-        return _read_lines(source, words, 1, lambda word: Item(word, "text", word, word))
+        return _items(source, ("name", "text"), [(word, word) for word in words], 1)
     form = what.removesuffix("s")
     if not source.is_dir():
         raise FileFormatError(f"{source}: no such folder")
