@@ -104,7 +104,7 @@ class Actor:
 
 
 def rehearse(
-    study: Study, folder: Path, n_participants: int = 60, *, guessing: float = 0.1, inverted: float = 0.05,
+    study: Study, folder: Path, n_participants: int | None = None, *, guessing: float = 0.1, inverted: float = 0.05,
     dropping_out: float = 0.1, wrong: float = 0.15, target: float = 0.9, rules: Any = None,
     positions: Any = None, random_state: int = 0, progress: Callable[[str], None] | None = None,
 ) -> Row:  # fmt: skip
@@ -114,13 +114,15 @@ def rehearse(
     are the options of ``nearer collect rehearse``; `positions` are those of the objects. Returns what the study would
     yield, with the counts of each behaviour as ``people``.
     """
+    wanted = study.participants.wanted or sum(condition.wanted for condition in study.conditions)
+    count = check_integer(n_participants or wanted or 60, "n_participants", 3)
     asked = ExclusionRules(better_than_chance=True) if rules is None else ExclusionRules.read(rules)
     check_fraction(target, "target")
     note = progress or (lambda _: None)
     rng = np.random.default_rng(random_state)
     crowd = Crowd.calibrated(_points(study, positions, rng), wrong, rng)
     shares = {"guessing": guessing, "inverted": inverted, "dropping out": dropping_out}
-    actors = _cast(study, check_integer(n_participants, "n_participants", 3), shares, rng)
+    actors = _cast(study, count, shares, rng)
     store = Store(f"sqlite:///{(folder / 'answers.db').resolve()}", create=True)
     with contextlib.closing(store):
         with _served(study, store, int(rng.integers(2**31))) as ask:
@@ -158,7 +160,7 @@ def _paragraph(values: Row) -> str:
     enough = "suffice" if values["suffices"] else "do not suffice"
     return (
         f"Of {count}, {everybody['kept']:,} are kept, {everybody['excluded']:,} excluded by the rules ({excluded}), "
-        f"and {everybody['not_judged']:,} gave no answers that count. "
+        f"and {everybody['not_judged']:,} left or were turned away before any answer that counts. "
         f"Each object occurs in {each['mean']:,.0f} answers of those kept on average, and in at least "
         f"{each['fewest']:,}. Their map {held}is right about {percent(values['right'])} of all questions: "
         f"for {percent(values['target'])}, {count} {enough}."

@@ -68,10 +68,12 @@
     });
     const notes = [
       svg("line", { x1: 0, x2: 600, y1: 70.5, y2: 70.5, class: "axis" }),
-      svg("text", { x: 0, y: 86, class: "small" }, "an hour ago"),
-      svg("text", { x: 600, y: 86, "text-anchor": "end", class: "small" }, "now"),
+      svg("text", { x: 0, y: 75, class: "small below" }, "an hour ago"),
+      svg("text", { x: 600, y: 75, "text-anchor": "end", class: "small below" }, "now"),
       svg("text", { x: 0, y: 16, class: "small" }, `at most ${whole(most)}`),
     ];
+    const { width } = $("minutes").getBoundingClientRect();
+    $("minutes").style.fontSize = `${12 * 600 / (width || 600)}px`;
     $("minutes").replaceChildren(...bars, ...notes);
     $("minutes").setAttribute("aria-label", `${whole(status.per_minute[59])} answers in the last minute`);
   }
@@ -189,7 +191,7 @@
     ["first", "first option", (p) => percent(p.quality && p.quality.first), (p) => (p.quality ? p.quality.first : 2)],
     ["agreement", "agrees with others", (p) => percent(p.quality && p.quality.agreement), (p) => (p.quality ? p.quality.agreement : 2)],
     ["guesses", "guesses", (p) => (p.quality && p.quality.inverted ? "inverted" : p.quality && p.quality.guesses !== null ? `${(100 * p.quality.guesses).toFixed(0)} % (${(100 * p.quality.guesses_low).toFixed(0)}–${(100 * p.quality.guesses_high).toFixed(0)})` : ""), (p) => (p.quality ? (p.quality.inverted ? -2 : -p.quality.guesses) : 2)],
-    ["seen", "last answer", (p) => new Date(1000 * p.seen).toLocaleString(), (p) => -p.seen],
+    ["seen", "last answer", (p) => new Date(1000 * p.seen).toLocaleString([], { dateStyle: "short", timeStyle: "short" }), (p) => -p.seen],
   ];
   const SHOWN = 500;
 
