@@ -275,7 +275,7 @@ class Desk:
         if "step" in changes:
             changes.setdefault("ended", time.time() if changes["step"] in ENDS else None)
         changes["seen"] = time.time()
-        connection.execute(_CHANGE.values(changes), {"person": person["id"]})
+        connection.execute(_CHANGE, {**changes, "person": person["id"]})
         person |= changes
 
     def answer(self, connection: sa.Connection, number: int, given: Row) -> Row:
