@@ -203,7 +203,7 @@ class Desk:
             if _UNFILLED.fullmatch(value):
                 found = {"name": key, "value": value[:_MAX_ID], "at": time.time()}
                 self.store.put(connection, "unfilled", found)
-                raise HTTPException(422, f"{key}: got {value[:50]!r}, expected a value: the link was not filled in")
+                raise HTTPException(422, f"{key}: got {value[:50]!r}, expected a value; fill in the link")
             if not 0 < len(value) <= _MAX_ID or not value.isprintable():
                 raise HTTPException(422, f"{key}: got {value[:20]!r}, expected 1 to {_MAX_ID} printable characters")
         now, total = time.time(), self.study.questions.number
@@ -369,7 +369,7 @@ class Desk:
     def _hand_out(self, connection: sa.Connection, person: Row, position: int) -> Row | None:
         """Store a new question; None if this participant has seen them all."""
         slots = plan(self.study.questions, person["total"], f"{self._plans}:{person['id']}")
-        planned = slots[position - 1] if position <= len(slots) else "random"  # the total may have become smaller
+        planned = slots[position - 1] if position <= len(slots) else "random"  # the total may have shrunk
         for slot, attempt in itertools.product((planned, "random"), range(_ATTEMPTS)):
             asked = self._choose(connection, person, slot, attempt == _ATTEMPTS - 1)
             row = asked and self._row(person["id"], position, asked, planned)
@@ -379,7 +379,7 @@ class Desk:
         return None
 
     def _choose(self, connection: sa.Connection, person: Row, slot: str, is_last: bool) -> Asked | None:
-        """A question for a slot of the plan; None if there is none now, or at the last attempt if there is none."""
+        """A question for a slot of the plan; None if there is none."""
         dealer, number = self._dealer(person), person["id"]
         if slot in ("random", "catch"):
             if is_last:

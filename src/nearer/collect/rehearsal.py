@@ -110,8 +110,8 @@ def rehearse(
 ) -> Row:  # fmt: skip
     """Let simulated participants answer a study; writes answers.db, answers.csv, report.html and methods.txt.
 
-    The server is a process of its own, without limits of rate; its database is answers.db in `folder`. The arguments
-    are the options of ``nearer collect rehearse``; `positions` are those of the objects. Returns what the study would
+    The server is a process of its own, without limits of rate, with a database of its own. The arguments are the
+    options of ``nearer collect rehearse``; `positions` are those of the objects. Returns what the study would
     yield, with the counts of each behaviour as ``people``.
     """
     wanted = study.participants.wanted or sum(condition.wanted for condition in study.conditions)

@@ -206,7 +206,7 @@ def _csv(lines: Iterator[str], name: str) -> Response:
 
 
 def served_files(study: Study) -> Callable[[Request], Response]:
-    """Handler of the pages, their files and those of the objects, by address: no path comes from the request."""
+    """Handler of all files, by address: no path comes from the request."""
     ours = {f"assets/{path.name}": path for path in _PAGES.iterdir()}
     ours |= {"researcher": _PAGES / "researcher.html", "api/openapi.json": _PAGES / "openapi.json"}
     ours |= {} if study.server.page else {"": _PAGES / "participant.html"}
@@ -376,7 +376,7 @@ def make_server(
     study: Study, store: Store, *, certificate: str | None = None, key: str | None = None, behind_proxy: bool = False,
     seed: int | None = None,
 ) -> uvicorn.Server:  # fmt: skip
-    """The server of a study; ``run([socket])`` serves until Ctrl-C or SIGTERM. A `seed` is that of a rehearsal."""
+    """The server of a study; ``run([socket])`` serves until Ctrl-C or SIGTERM. A rehearsal has a `seed`."""
     connections = _CONNECTIONS
     with contextlib.suppress(ImportError, ValueError, OSError):  # as many connections as the system allows
         import resource

@@ -74,7 +74,7 @@ questions = sa.Table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("n_chosen", sa.Integer, nullable=False),
     sa.Column("ordered", sa.Boolean, nullable=False),
-    sa.Column("shown", sa.Text, nullable=False),  # JSON list of objects: the head, then the options as on the screen
+    sa.Column("shown", sa.Text, nullable=False),  # JSON list: the head, then the options as on the screen
     sa.Column("key", sa.Text, nullable=False),  # equal for equal questions
     sa.Column("planned", sa.Text, nullable=False),  # "ready" where a chosen question was to be asked
     sa.Column("chosen_by", sa.Text, nullable=False),
@@ -152,7 +152,7 @@ class Store:
             yield connection
         # Checked after the commit: SQLite writes to a file that was deleted as if it were there.
         if self._files() != self._opened:
-            raise Unavailable("the file of the database was deleted or replaced; put it back, or restart the server")
+            raise Unavailable("the file of the database was deleted or replaced; put it back, or restart")
 
     def reading(self) -> contextlib.AbstractContextManager[sa.Connection]:
         """A read transaction on a snapshot; it does not block writers."""
@@ -363,7 +363,7 @@ def _result(work: Callable[[sa.Connection], Any], connection: sa.Connection) -> 
 
 
 def study_status(store: Store, study: Study) -> Row:
-    """Counts, and how far each participant is; `present` answered in the last minute, `per_minute` covers 60."""
+    """Counts, and how far each participant is; `present` answered in the last minute."""
     store.end_late(study.participants.minutes)
     now = time.time()
     minute = sa.cast(sa.func.floor((now - answers.c.answered) / 60), sa.Integer)

@@ -303,7 +303,7 @@ _CALLED: dict[Any, tuple[Any, str]] = {
 
 
 def _made(name: str, value: Any, wanted: Any, **known: Any) -> Any:
-    """A checked value of the file: of a type such as ``tuple[str, ...]``, or settings, with what is `known` of them."""
+    """A checked value of the file, of a type such as ``tuple[str, ...]``, or settings."""
     outer = get_origin(wanted) or wanted
     types, called = _CALLED.get(outer, _CALLED[dict])
     if not isinstance(value, types) or (isinstance(value, bool) and outer is not bool):
@@ -344,7 +344,7 @@ def _check_all(study: Study) -> None:
 
     several = len(titles) == 1 or (len(titles) == len(set(titles)) and all(map(str.strip, titles)))
     _check("conditions: name", titles, several, "different names that are not empty")
-    _check("conditions: wanted", quotas, all(quotas) or not any(quotas), "a number for all conditions or for none")
+    _check("conditions: wanted", quotas, all(quotas) or not any(quotas), "a number for all or for none")
     for one in conditions:
         fits = len(set(one.items) & names) == len(one.items) not in (1, 2)
         _check(f"conditions {one.name}: items", one.items, fits, "three or more different objects of the study")
@@ -437,7 +437,7 @@ def parted(kind: str, items: Sequence[_T]) -> tuple[list[_T], list[_T]]:
 def new_study(
     folder: str | Path, what: str, source: str | Path, kind: str = "triplets", title: str | None = None
 ) -> Study:
-    """Create a study of "images" or "audio" (folders of files), "words" (a text file), or "items" (an items.csv)."""
+    """Create a study of "images" or "audio" (folders), "words" (a text file), or "items" (an items.csv)."""
     folder, source = Path(folder), Path(source).resolve()
     if kind not in COLLECTED:
         raise ValueError(f"kind: got {kind!r}, expected one of {listed(map(repr, COLLECTED))}")
