@@ -435,7 +435,7 @@ def payments(store: Store, study: Study, how: str) -> list[Row]:
         status, checks = person["status"], f"passed {right} of {asked} attention checks"
         broken = [checks] if passed < rules.reject_catch_passed else []
         broken += [f"median answer in {median:.2f} s"] if median < rules.reject_min_seconds else []
-        bonus = 0.0
+        bonus: float = 0
         if status != "finished":
             action, reason = status if status in ENDS else "none", f"status: {status}"
         elif broken:
