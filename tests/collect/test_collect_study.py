@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from mimetypes import guess_type
 from pathlib import Path
 
 import pytest
@@ -63,7 +62,7 @@ def test_few_objects_make_few_questions(tmp_path, kind):
         ({"reject_catch_passed": 80}, "payments.reject_catch_passed: got 80, expected a number from 0 to 1"),
         ({"id": ["PID", ""]}, "participants.id: got ('PID', ''), expected names that are not empty"),
         ({"origins": "lab"}, "server.origins: got 'lab', expected a list"),
-        ({"page": "own"}, "server.page: got 'own', expected a folder of the study that holds index.html"),
+        ({"page": "own"}, "server.page: got 'own', expected a folder inside that of the study, with index.html"),
         ({"agree": 3}, "texts.agree: got 3, expected a text"),
     ],
 )
@@ -151,7 +150,7 @@ def test_pictures_are_copied_and_named_by_their_files(tmp_path):
         (folder / name).write_bytes(b"x")
     made = new_study(tmp_path / "s", "images", folder)
     assert [item.name for item in made.items] == ["a", "b", "c"]
-    assert [guess_type(item.content)[0] for item in made.items] == ["image/jpeg", "image/png", "image/webp"]
+    assert [item.media_type for item in made.items] == ["image/jpeg", "image/png", "image/webp"]
     assert all(item.content.is_relative_to(tmp_path / "s") for item in made.items)
     with pytest.raises(FileFormatError, match="got 0 files"):
         new_study(tmp_path / "t", "audio", folder)

@@ -48,8 +48,8 @@ _STRICT = (
 )
 _OWN_PAGE = "default-src 'self' 'unsafe-inline' data: blob:; base-uri 'self'; frame-ancestors 'self'"
 # HTML objects may have inline styles, but no scripts.
-_ITEM = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'; sandbox"
-_DAY = "private, max-age=86400"
+_OBJECT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'; sandbox"
+_OF_OBJECTS = {"Content-Security-Policy": _OBJECT, "Cache-Control": "private, max-age=86400"}
 _HEADERS = [  # of all responses
     ("X-Content-Type-Options", "nosniff"),
     ("Referrer-Policy", "no-referrer"),
@@ -210,13 +210,13 @@ def served_files(study: Study) -> Callable[[Request], Response]:
     ours = {f"assets/{path.name}": path for path in _PAGES.iterdir()}
     ours |= {"researcher": _PAGES / "researcher.html", "api/openapi.json": _PAGES / "openapi.json"}
     ours |= {} if study.server.page else {"": _PAGES / "participant.html"}
-    objects = {item.address: item.content for item in study.items if isinstance(item.content, Path)}
     files: dict[str, tuple[Path, dict[str, str]]] = {}
-    for found, policy, cache in (
-        (page_files(study), _OWN_PAGE, "no-cache"), (ours, _STRICT, "no-cache"), (objects, _ITEM, _DAY)
-    ):  # fmt: skip
-        headers = {"Content-Security-Policy": policy, "Cache-Control": cache}
+    for found, policy in ((page_files(study), _OWN_PAGE), (ours, _STRICT)):
+        headers = {"Content-Security-Policy": policy, "Cache-Control": "no-cache"}
         files |= {address: (path, headers) for address, path in found.items()}
+    for item in study.items:
+        if isinstance(item.content, Path):
+            files[item.address] = item.content, {**_OF_OBJECTS, "Content-Type": item.media_type}
 
     def respond(request: Request) -> Response:
         path, headers = files.get(request.path_params["path"], (None, None))

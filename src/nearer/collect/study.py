@@ -7,7 +7,6 @@ import dataclasses
 import hashlib
 import json
 import math
-import mimetypes
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -35,11 +34,8 @@ ENDINGS = {
         ".mp3": "audio/mpeg", ".wav": "audio/wav", ".ogg": "audio/ogg", ".m4a": "audio/mp4", ".flac": "audio/flac",
         ".opus": "audio/ogg", ".webm": "audio/webm",
     },
-    "html": {".html": "text/html", ".htm": "text/html"},
+    "html": {".html": "text/html; charset=utf-8", ".htm": "text/html; charset=utf-8"},
 }  # fmt: skip
-for _types in ENDINGS.values():  # that not all systems know
-    for _ending, _type in _types.items():
-        mimetypes.add_type(_type, _ending)
 FORMS = ("text", *ENDINGS)
 _MAX_NAME = 200
 _MAX_TEXT = 2_000  # characters of a text that a participant writes
@@ -61,6 +57,10 @@ class Item:
     def __post_init__(self) -> None:
         if not self.name or len(self.name) > _MAX_NAME or not self.name.isprintable():
             raise ValueError(f"name: got {self.name[:50]!r}, expected 1 to {_MAX_NAME} printable characters")
+
+    @property
+    def media_type(self) -> str:
+        return ENDINGS[self.form][Path(self.content).suffix.lower()]
 
     @property
     def address(self) -> str:
@@ -404,7 +404,7 @@ def page_files(study: Study) -> dict[str, Path]:
     above = study.folder.resolve()
     folder = (above / page).resolve()
     if above not in folder.parents or not (folder / "index.html").is_file():
-        raise ValueError(f"server.page: got {page!r}, expected a folder of the study that holds index.html")
+        raise ValueError(f"server.page: got {page!r}, expected a folder inside that of the study, with index.html")
     files = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
