@@ -145,7 +145,7 @@ def forecast(study: Study, data: Comparisons) -> Row | None:
 
 
 def judge_people(study: Study, data: Comparisons) -> dict[str, Row]:
-    """The table of `nearer.people.participants`, with its defaults, by participant; None: not known."""
+    """The table of `nearer.people.participants`, by participant; None: not known."""
     assert data.people is not None
     if len(data.people.names) < 3 or len(data) < _LEAST:
         return {}

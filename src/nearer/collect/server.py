@@ -307,8 +307,8 @@ async def read_json(request: Request) -> Row:
 class Limits(HttpToolsProtocol):
     """Closes connections that uvicorn would keep.
 
-    Those whose headers are incomplete after 10 s or 16 KiB, that send a request before the last response (browsers do
-    not), and, when there are too many, those that have been idle for longest.
+    Those whose headers are incomplete after 10 s or 16 KiB, that send a request before the last response, and, when
+    there are too many, those that have been idle for longest.
     """
 
     _timer: asyncio.TimerHandle | None = None  # runs while headers are incomplete
@@ -405,8 +405,8 @@ def make_server(
 class Supervisor:
     """Runs ``python -m module`` and restarts it when it dies, after growing pauses.
 
-    The process reads its options from standard input (`read_options`), because the address of a database may hold a
-    password and command lines are public. It inherits the socket `listening`.
+    Its options come by standard input (`read_options`): the address of a database may hold a password, and command
+    lines are public. It inherits the socket `listening`.
     """
 
     def __init__(self, module: str, options: Row, listening: socket.socket | None = None):

@@ -35,7 +35,7 @@ AWAY = 1800.0  # seconds without an answer, after which a participant has left
 _MOST = 128  # tasks in a transaction of SQLite
 _THREADS = 8  # connections to PostgreSQL
 _WAITING = 4_000  # tasks that may wait
-# Of each participant, on the researcher's page.
+# Of each participant, on the page.
 _PROGRESS = ("participant", "step", "condition", "answered", "total", "visits", "seen", "catch_right", "catch_asked")
 _DETAILS = ("participant", "side", "seconds", "order", "catch", "correct", "chosen_by", "answered_at")
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
@@ -304,8 +304,8 @@ _Task = tuple[Callable[[sa.Connection], Any], Future[Any]]
 class Batches:
     """Threads that run tasks on the database: functions of a connection.
 
-    SQLite has one thread, and tasks that arrive during a commit share the next transaction, that is, one write to the
-    disk. PostgreSQL has several, each with one task at a time. A result is delivered after its commit.
+    SQLite has one thread, and tasks that arrive during a commit share the next one. PostgreSQL has several, each with
+    one task at a time. A result is delivered after its commit.
     """
 
     def __init__(self, store: Store):
