@@ -122,7 +122,7 @@ def study(kind: str, number: int) -> Iterator[tuple[Path, str | None, PrivatePos
         words = Path(place) / "words.txt"
         words.write_text("\n".join(f"word {one}" for one in range(N_OBJECTS)))
         folder = Path(place) / "study"
-        new_study(folder, words=words)
+        new_study(folder, "words", words)
         path = folder / "study.toml"
         text = path.read_text().replace("number = 100 ", f"number = {number} ")
         text = text.replace("requests_per_second = 10 ", "requests_per_second = 1e6 ")

@@ -45,7 +45,7 @@ def make_study(folder, words=WORDS, kind="triplets", tables="", **changes):
     folder = Path(folder)
     source = folder.with_suffix(".txt")
     source.write_text("\n".join(words))
-    new_study(folder, words=source, kind=kind)
+    new_study(folder, "words", source, kind)
     unlimited = {"requests_per_second": 10_000, "new_participants_per_minute": 10_000}
     change(folder, **unlimited, **({"repeats": 0, "catch": 0} if "number" in changes else {}))
     change(folder, **changes)

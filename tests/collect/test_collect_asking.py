@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from nearer.collect.desk import Dealer, participant_token, plan, question_key, signed_number
-from nearer.collect.study import QuestionSettings, n_questions
+from nearer.collect.study import Condition, QuestionSettings, n_questions
 
+ALL = Condition()
+NAMES = [str(number) for number in range(10, 40)]
 KINDS = [
     QuestionSettings(),
     QuestionSettings(kind="odd-one-out"),
@@ -18,11 +21,11 @@ KINDS = [
 
 @pytest.mark.parametrize("asked", KINDS, ids=lambda asked: asked.kind)
 def test_random_questions_are_balanced_and_of_different_objects(asked):
-    dealer = Dealer(asked, range(10, 30), seed=0)
-    made = [dealer.random() for _ in range(1000)]
+    dealer = Dealer(asked, NAMES[10:30], ALL, seed=0)
+    made = [dealer.draw() for _ in range(1000)]
     assert all(len(set(one.items)) == asked.n_items == len(one.items) for one in made)
     counts = Counter(number for one in made for number in one.items)
-    assert set(counts) == set(range(10, 30))
+    assert set(counts) == set(NAMES[10:30])
     assert max(counts.values()) - min(counts.values()) <= 4
     if asked.kind != "odd-one-out":
         heads = Counter(one.items[0] for one in made)
@@ -32,18 +35,18 @@ def test_random_questions_are_balanced_and_of_different_objects(asked):
 
 
 def test_keys_tell_questions_apart_and_not_the_order_of_options():
-    assert question_key("triplets", (1, 2, 3)) == question_key("triplets", (1, 3, 2))
-    assert question_key("triplets", (1, 2, 3)) != question_key("triplets", (2, 1, 3))
-    assert question_key("odd-one-out", (3, 1, 2)) == question_key("odd-one-out", (1, 2, 3))
-    assert question_key("triplets", (1, 23, 4)) != question_key("triplets", (12, 3, 4))
-    assert question_key("odd-one-out", (1, 2, 3)) != question_key("odd-one-out", (1, 2, 3), catch=True)
+    assert question_key("triplets", "123") == question_key("triplets", "132")
+    assert question_key("triplets", "123") != question_key("triplets", "213")
+    assert question_key("odd-one-out", "312") == question_key("odd-one-out", "123")
+    assert question_key("triplets", ("1", "23", "4")) != question_key("triplets", ("12", "3", "4"))
+    assert question_key("odd-one-out", "123") != question_key("odd-one-out", "123", catch=True)
 
 
 @pytest.mark.parametrize("asked", KINDS, ids=lambda asked: asked.kind)
 def test_catch_questions_know_their_answer(asked):
-    dealer = Dealer(asked, range(8), seed=0)
+    dealer = Dealer(asked, NAMES[:8], ALL, seed=0)
     for _ in range(50):
-        made = dealer.catch()
+        made = dealer.draw(catch=True)
         options = made.items if asked.kind == "odd-one-out" else made.items[1:]
         right = options[made.expected]
         assert (made.chosen_by, len(made.items)) == ("catch", asked.n_items)
@@ -52,14 +55,15 @@ def test_catch_questions_know_their_answer(asked):
         else:
             assert right == made.items[0]
             assert len(set(options)) == len(options)
-    own = Dealer(asked, range(8), [(3, 5, 7)], seed=0).catch()
-    assert own.items[own.expected + (asked.kind != "odd-one-out")] == (7 if asked.kind == "odd-one-out" else 5)
+    with_own = replace(asked, catch_questions=(("head", "right", "odd"),))
+    own = Dealer(with_own, NAMES, ALL, seed=0).draw(catch=True)
+    assert own.items[own.expected + asked.n_heads()] == ("odd" if asked.kind == "odd-one-out" else "right")
 
 
 def test_the_last_questions_of_all_are_found():
-    dealer = Dealer(QuestionSettings(), range(5), seed=0)
+    dealer = Dealer(QuestionSettings(), NAMES[:5], ALL, seed=0)
     seen = set()
-    while made := dealer.other_than(seen):
+    while made := dealer.unseen(seen):
         assert made.key not in seen
         seen.add(made.key)
     assert len(seen) == n_questions(QuestionSettings(), 5) == 30
@@ -78,9 +82,9 @@ def test_a_plan_has_the_numbers_asked_for_and_is_the_same_on_every_server():
 
 
 def test_signed_numbers():
-    secret = b"a" * 32
+    secret = "a" * 32
     token = participant_token(secret, 17)
     assert signed_number(secret, token) == 17
-    assert signed_number(b"b" * 32, token) is None
+    assert signed_number("b" * 32, token) is None
     for wrong in (None, 17, "", "17", "17.", ".x", token.replace("17", "18"), "１７.x", [token], "\ud800.x"):
         assert signed_number(secret, wrong) is None

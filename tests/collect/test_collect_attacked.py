@@ -112,25 +112,20 @@ def test_the_database_is_in_the_folder_of_the_study(serve, tmp_path):
     assert all((study.folder / "answers.db").is_file() for study in studies)
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["100%20", "alike?", "alike?v=2"]
     for study in studies:
-        assert by_command("status", study.folder)["participants"] == 1
+        assert by_command("status", study.folder)["funnel"]["opened"] == 1
 
 
 def test_health_writes_and_not_for_everybody(serve, tmp_path, database, monkeypatch):
-    monkeypatch.setattr(server, "_PROBE_SECONDS", 1000.0)
-    served = serve(make_study(tmp_path / "study"), database)
-
-    def probed():
-        with served.store.reading() as connection:
-            return served.store.value(connection, "probed")
-
-    assert served.call("/health") == (200, {"ok": True})
-    first = probed()
-    assert first
-    assert {served.call("/health")[0] for _ in range(20)} == {200}
-    assert probed() == first
-    monkeypatch.setattr(server, "_PROBE_SECONDS", 0.0)
-    assert served.call("/health")[0] == 200
-    assert probed() != first
+    study = make_study(tmp_path / "study")
+    probed = []
+    for seconds in (1000.0, 1e-9):
+        monkeypatch.setattr(server, "_PROBE_SECONDS", seconds)
+        served = serve(study, database)
+        for _ in range(20):
+            assert served.call("/health") == (200, {"ok": True})
+            probed.append(served.store.known("probed")["probed"])
+    assert len(set(probed[:20])) == 1
+    assert len(set(probed)) == 21
     with served.store.writing() as connection:
         served.store.put(connection, "secret", "00" * 32)
     assert served.call("/health")[0] == 503
@@ -164,8 +159,7 @@ def test_who_has_seen_every_question_finishes(serve, tmp_path, database):
     state, seen = again.play("p")
     assert state["finished"]
     assert 2 + len(seen) == state["total"] < 12
-    with again.store.reading() as connection:
-        assert store.study_status(connection)["finished"] == 1
+    assert store.study_status(again.store, again.study)["funnel"]["finished"] == 1
 
 
 # ---- floods ----------------------------------------------------------------------------------------------------------
@@ -236,7 +230,7 @@ def status_of(served):
 
 
 def researcher(served):
-    return {"Authorization": f"Bearer {desk.researcher_token(served.store)}"}
+    return {"Authorization": f"Bearer {served.store.token}"}
 
 
 def test_the_age_of_the_map_and_of_the_process_that_makes_it(serve):
@@ -255,13 +249,11 @@ def test_the_page_says_that_the_background_process_is_dead_and_how_old_the_map_i
     served = serve(number=40)
     served.play("p")
     background.Background(served.study, served.store).round()
-    with served.store.reading() as connection:
-        found = {name: served.store.finding(connection, name) for name in ("map", "background")}
-    served.store.keep_finding("map", found["map"] | {"made": time.time() - 3600})
+    served.store.keep("map", served.store.known("map")["map"] | {"made": time.time() - 3600})
     for seen, dead in ((time.time(), False), (time.time() - 600, True)):
-        served.store.keep_finding("background", {"seen": seen})
+        served.store.keep("background", {"seen": seen})
         person.driver.get("about:blank")
-        person.driver.get(f"{served.url}researcher#{desk.researcher_token(served.store)}")
+        person.driver.get(f"{served.url}researcher#{served.store.token}")
         person.wait("document.documentElement.dataset.ready === 'yes'")
         assert ("last reported 10 min ago" in person.text("#background")) == dead
         assert "computed 60 min ago" in person.text("#mapnote")
@@ -280,14 +272,14 @@ def test_only_those_who_answered_just_now_are_there(serve):
 
 def test_the_share_of_adaptive_slots_that_were_filled(serve):
     served = serve(number=40, adaptive=True, random_share=0.25)
-    assert status_of(served)["study"]["adaptive_share"] is None
+    assert status_of(served)["status"]["adaptive_share"] is None
     served.play("p")
-    assert status_of(served)["study"]["adaptive_share"] == 0
+    assert status_of(served)["status"]["adaptive_share"] == 0
     background.fill_queue(served.study, served.store, None, 1)
     with served.store.writing() as connection:
         connection.execute(sa.update(store.ready).values(chosen_by="predictive"))
     served.play("q")
-    assert 0.3 < status_of(served)["study"]["adaptive_share"] < 0.7
+    assert 0.3 < status_of(served)["status"]["adaptive_share"] < 0.7
 
 
 def test_the_stock_of_questions_follows_the_rate(serve):
@@ -336,12 +328,13 @@ def test_a_port_that_is_just_being_left_is_waited_for():
 def test_repeats_are_found_without_reading_the_table(serve, tmp_path, database):
     served = serve(make_study(tmp_path / "study"), database)
     about = {"kind": "triplets", "n_chosen": 1, "ordered": True, "shown": "[1, 2, 3]", "chosen_by": "predictive"}
+    about |= {"planned": "random"}
     with served.store.writing() as connection:
-        person = {"name": "x", "started": 0, "seen": 0, "visits": 0, "total": 1, "answered": 0}
+        person = {"name": "x", "opened": 0, "seen": 0, "visits": 0, "total": 1, "answered": 0}
         connection.execute(sa.insert(store.participants), person)
         rows = [{**about, "participant": 1, "position": row, "key": f"k{row}", "asked": 0} for row in range(1, 20_001)]
         connection.execute(sa.insert(store.questions), rows)
-    given = {"person": 2, "kind": "triplets", "from_here": 1}
+    given = {"person": 2, "kind": "triplets", "from_here": 1, "condition": ""}
     with served.store.writing() as connection:
         text = str(desk._REPEAT.compile(served.store.engine, compile_kwargs={"render_postcompile": True}))
         assert connection.execute(desk._REPEAT, given).first() is None

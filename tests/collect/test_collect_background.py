@@ -32,8 +32,7 @@ def test_the_map_of_answers_without_noise(serve, kind):
     assert work.due()
     work.round()
     assert not work.due()
-    with served.store.reading() as connection:
-        found, people = (served.store.finding(connection, name) for name in ("map", "people"))
+    found, people = served.store.known("map", "people").values()
     assert sorted(map(int, found["labels"])) == list(range(14))
     place = {int(label): row[0] for label, row in zip(found["labels"], found["embedding"])}
     assert abs(np.corrcoef([place[number] for number in range(14)], range(14))[0, 1]) > 0.8
@@ -90,8 +89,7 @@ def test_the_process_works_dies_and_comes_back_while_people_answer(serve):
     keeper = Supervisor("nearer.collect.background", {"study": str(study.folder), "database": study.database})
 
     def n_rows():
-        with served.store.reading() as connection:
-            return (served.store.finding(connection, "map") or {"n_rows": 0})["n_rows"]
+        return (served.store.known("map")["map"] or {"n_rows": 0})["n_rows"]
 
     try:
         served.play("a", near)

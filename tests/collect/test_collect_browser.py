@@ -376,7 +376,7 @@ def test_pictures_sounds_and_html(person, serve, tmp_path, size):
         rows += [f"p{number},p{number}.svg,,,", f"s{number},,s{number}.wav,,", f"h{number},,,h{number}.html,"]
     rows.append("word,,,,<img src=x onerror=alert(1)> שלום")
     (folder / "items.csv").write_text("\n".join(rows), encoding="utf-8")
-    new_study(tmp_path / "s", items=folder / "items.csv")
+    new_study(tmp_path / "s", "items", folder / "items.csv")
     change(tmp_path / "s", number=12, repeats=0, catch=0, practice=False)
     served = serve(read_study(tmp_path / "s"))
     person.size(width, height, mobile=width < 1000)

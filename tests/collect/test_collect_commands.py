@@ -79,14 +79,14 @@ def test_what_no_map_can_use_is_counted(served):
         connection.execute(sa.update(answers).values(choice=None).where(answers.c.question == 1))
     export = Export(served.store, served.study)
     assert list(export.rows()) == []
-    assert export.left_out == {"cannot tell": 1, "a question of another kind (odd-one-out)": 1}
+    assert export.left_out == {"cannot tell": 1, "the question was of another kind (odd-one-out, 3 objects)": 1}
 
 
 def test_status_pause_and_resume(served):
     served.play("p1", most=3)
     served.play("p2")
     told = json.loads(nearer("collect", "status", "study", "--json").stdout)
-    assert (told["participants"], told["finished"], told["answers"], told["paused"]) == (2, 1, 23, False)
+    assert (told["funnel"]["opened"], told["funnel"]["finished"], told["answers"], told["paused"]) == (2, 1, 23, False)
     assert told["per_minute"][-1] + told["per_minute"][-2] == 23
     assert [one["answered"] for one in told["people"]] == [3, 20]
     for name, paused, changed in (("pause", True, True), ("pause", True, False), ("resume", False, True)):
@@ -131,7 +131,7 @@ def test_faults_of_the_user_are_one_line(tmp_path, monkeypatch):
         (("export", "study", "-o", "x.csv"), "holds no study yet"),
         (("serve", "study", "--database", "mysql://x/y"), "expected sqlite or postgresql"),
         (("serve", "study", "--port", "0", "--host", "nowhere.invalid"), "got nowhere.invalid and 0"),
-        (("new", "other"), "expected one of images"),
+        (("new", "other"), "got objects from 0 of --images"),
         (("new", "other", "--words", "strange.txt"), "strange.txt: line 3: name: got '\\u200b'"),
         (("serve", "study", "--port", "0", "--certificate", "study.txt", "--key", "study.txt"), "got study.txt with"),
     ]:

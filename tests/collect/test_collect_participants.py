@@ -274,7 +274,7 @@ def test_links_that_a_site_did_not_fill_in(serve):
     ):  # fmt: skip
         assert served.call("/api/start", body)[0] == 422
     assert stored(served.store, participants) == []
-    unfilled = served.call("/api/researcher/status", headers=token(served))[1]["unfilled"]
+    unfilled = served.call("/api/researcher/status", headers=token(served))[1]["status"]["unfilled"]
     assert (unfilled["name"], unfilled["value"]) == ("assignmentId", "ASSIGNMENT_ID_NOT_AVAILABLE")
     told = CliRunner().invoke(cli, ["collect", "status", str(served.study.folder)]).output
     assert "assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE" in told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections import Counter
 
 import numpy as np
@@ -61,6 +62,11 @@ def test_everybody_is_accounted_for(tmp_path, kind, changes):
     assert total == {name: sum(row[name] for row in people.values()) for name in total}
     for row in people.values():
         assert row["number"] == row["kept"] + row["excluded"] + row["not_judged"]
+    # The first sentence of the paragraph has the same numbers: all, kept, excluded, of each behaviour, the others.
+    said = [int(number) for number in re.findall(r"\d+", found["paragraph"].split(". ")[0])]
+    parts = [count for row in people.values() for count in (row["excluded"], row["number"])]
+    assert said == [total["number"], total["kept"], total["excluded"], *parts, total["not_judged"]]
+    assert total["number"] == total["kept"] + total["excluded"] + total["not_judged"]
     assert (people["careful"]["finished"], people["dropping out"]["finished"]) == (10, 0)
     assert people["inverted"]["failed_checks"] >= 6  # of 8
     assert (people["careful"]["excluded"], people["inverted"]["excluded"]) == (0, 2)
@@ -81,13 +87,14 @@ def test_everybody_is_accounted_for(tmp_path, kind, changes):
     assert not (study.folder / "answers.db").exists()
 
 
-def test_every_step_of_a_study_is_taken(tmp_path):
-    study = make_study(tmp_path / "study", number=20, repeats=2, catch=2, tables=SURVEY)
-    code, text = rehearse(study.folder, *SHARES, "--rules", write_rules(tmp_path), "-o", tmp_path / "out")
+def test_every_step_of_a_study_is_taken_by_as_many_as_are_wanted(tmp_path):
+    conditions = "".join(f'[[conditions]]\nname = "{name}"\nwanted = 9\n' for name in "ab")
+    study = make_study(tmp_path / "study", number=20, repeats=2, catch=2, tables=SURVEY + conditions)
+    code, text = rehearse(study.folder, "--rules", write_rules(tmp_path), "-o", tmp_path / "out")
     assert code == 0, text
     people = json.loads((tmp_path / "out/summary.json").read_text())["people"]["all"]
-    assert 0 < people["ended_otherwise"] < 20  # screened out
-    assert people["number"] == 20 >= people["finished"] + people["ended_otherwise"]
+    assert 0 < people["ended_otherwise"] < 18  # screened out
+    assert people["number"] == 18 >= people["finished"] + people["ended_otherwise"]
 
 
 def test_the_same_seed_gives_the_same_answers_and_a_map_is_followed(tmp_path):
@@ -133,7 +140,7 @@ def test_the_answers_of_a_study_are_not_replaced(tmp_path, monkeypatch):
         code, said = rehearse("study", *options)
         assert (code, "--out: got" in said) == (2, True), said
     monkeypatch.setenv("NEARER_DATABASE", study.database)
-    assert rehearse("study", "--participants", 6)[0] == 0
+    assert rehearse("study", "--participants", 20)[0] == 0
     assert (study.folder / "answers.db").read_bytes() == before
 
 

@@ -10,18 +10,17 @@ import re
 import pytest
 
 from nearer.collect.background import Background
-from nearer.collect.desk import researcher_token
 from nearer.io import read_comparisons
 
 
 def token(served):
-    return {"Authorization": f"Bearer {researcher_token(served.store)}"}
+    return {"Authorization": f"Bearer {served.store.token}"}
 
 
 def test_nothing_without_the_token(serve):
     served = serve(number=5)
     served.play("p")
-    secret = researcher_token(served.store)
+    secret = served.store.token
     for headers in ({}, {"Authorization": "Bearer x"}, {"Authorization": secret}, {"Authorization": f"Basic {secret}"}):
         for path in ("/api/researcher/status", "/api/researcher/answers.csv"):
             assert served.call(path, headers=headers)[0] == 401
@@ -44,8 +43,7 @@ def test_status_download_and_pause(serve, tmp_path):
     assert read_comparisons(tmp_path / "answers.csv").n_rows == 36
     assert served.call("/api/researcher/pause", {"paused": 1}, headers=token(served))[0] == 422
     assert served.call("/api/researcher/pause", {"paused": True}, headers=token(served))[1] == {"paused": True}
-    with served.store.reading() as connection:
-        assert served.store.value(connection, "paused") == "1"
+    assert served.store.known("paused") == {"paused": True}
 
 
 def _resolve(document, schema):
@@ -126,7 +124,7 @@ def test_the_page_shows_the_study(person, serve, width, height):
     person.size(width, height)
     person.driver.get("about:blank")
     person.requests()
-    person.driver.get(f"{served.url}researcher#{researcher_token(served.store)}")
+    person.driver.get(f"{served.url}researcher#{served.store.token}")
     person.wait("document.documentElement.dataset.ready === 'yes'")
     assert person.js("return location.hash") == ""
     text = person.text("#board")

@@ -14,11 +14,11 @@ from functools import partial
 import pytest
 import sqlalchemy as sa
 from benchmarks.collect import PAGE, Tally, check_once, measure_kills, summary
-from serving import Served, Visitor, at_once, make_study, stored
+from serving import WORDS, Served, Visitor, at_once, make_study, stored
 
 from nearer.collect import server
 from nearer.collect.desk import question_key
-from nearer.collect.store import Store, answers, items, participant_table, participants, questions, ready, study_status
+from nearer.collect.store import Store, answers, participants, questions, ready, study_status
 from nearer.data.messages import FileFormatError
 
 CHUNK = b"1000\r\n" + b"x" * 4096 + b"\r\n"
@@ -36,9 +36,8 @@ def test_a_study_from_the_first_question_to_the_completion_link(serve, kind):
     asked = stored(served.store, questions)
     assert len({row.key for row in asked}) == 20 == len(stored(served.store, answers))
     assert sum(row.chosen_by == "catch" for row in asked) == 2
-    with served.store.reading() as connection:
-        assert study_status(connection)["finished"] == 1
-        assert participant_table(connection)[0]["catch_asked"] == 2
+    status = study_status(served.store, served.study)
+    assert (status["funnel"]["finished"], status["people"][0]["catch_asked"]) == (1, 2)
     again = served.start("Zoë & Co")
     assert (again["finished"], again["questions"]) == (True, [])
 
@@ -106,7 +105,7 @@ def test_ready_questions_come_first_and_random_ones_when_there_are_none(serve):
     served = serve(number=10, adaptive=True, random_share=0)
     served.start("p")
     asked = {row.key for row in stored(served.store, questions)}
-    trios = itertools.permutations([row.id for row in stored(served.store, items)], 3)
+    trios = itertools.permutations(WORDS, 3)
     shown = next(trio for trio in trios if question_key("triplets", trio) not in asked)
     entry = {"shown": json.dumps(shown), "key": question_key("triplets", shown), "chosen_by": "predictive"}
     with served.store.writing() as connection:
@@ -143,8 +142,8 @@ def test_wrong_requests_are_refused_and_nothing_is_stored(serve):
         assert served.call("/api/start", body)[0] == 400, body[:20]
     for body in ({"participant": 3}, {"participant": ""}, {"participant": "a\x00b"}, {"participant": "x" * 300}):
         assert served.call("/api/start", body)[0] == 422, body
-    assert served.call("/api/answer", {"participant": "x"})[0] == 422
-    assert served.call("/api/start", method="GET")[0] == 405
+    assert served.call("/api/answer", {"participant": token, "question": question})[0] == 422
+    assert served.call("/api/start", method="GET")[0] == 404
     assert stored(served.store, answers) == []
     assert len(stored(served.store, participants)) == 2
 
@@ -206,13 +205,17 @@ def test_no_path_leads_out(serve):
 
 def test_headers_of_the_page(serve):
     served = serve(number=5)
-    for path, status in (("/", 200), ("/assets/participant.js", 200), ("/nowhere", 404)):
-        assert served.call(path)[0] == status
+    for path in ("/", "/researcher", "/assets/participant.js"):
+        assert served.call(path)[0] == 200
         headers = served.response.headers
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "unsafe" not in headers["content-security-policy"]
-        assert (headers["x-content-type-options"], headers["cache-control"]) == ("nosniff", "no-cache")
-        assert headers.get("server") is None
+        assert headers["cache-control"] == "no-cache"
+    for path in ("/", "/nowhere", "/api/study"):
+        served.call(path)
+        assert served.response.headers["x-content-type-options"] == "nosniff"
+        assert served.response.headers["referrer-policy"] == "no-referrer"
+        assert served.response.headers.get("server") is None
 
 
 def test_other_sites_only_if_the_study_names_them(serve):
@@ -267,7 +270,7 @@ def test_a_database_that_is_none_is_refused(tmp_path):
     (tmp_path / "x.db").write_bytes(b"not a database at all, but long enough to be read as one" * 50)
     store = Store(f"sqlite:///{tmp_path / 'z.db'}", create=True)
     with store.writing() as connection:
-        store.put(connection, "schema", "99")
+        store.put(connection, "schema", 99)
     store.close()
     for name, message in (("x", "cannot be opened"), ("y", "holds no study yet"), ("z", "got schema 99")):
         with pytest.raises(FileFormatError, match=message):

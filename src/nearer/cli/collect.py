@@ -53,11 +53,14 @@ def collect_command() -> None:
 @click.option("--items", type=click.Path(), help="CSV file: name, and text, image, audio or html.")
 @entry("--kind", COLLECTED, "Kind of question.", default="triplets")
 @click.option("--title", help="Title of the study.  [default: the name of the folder]")
-def new(say: Say, study: str, **given: Any) -> None:
+def new(say: Say, study: str, kind: str, title: str | None, **given: str | None) -> None:
     """Begin a STUDY: a folder with study.toml, every setting explained, and items.csv."""
     from nearer.collect.study import new_study
 
-    made = new_study(study, **given)
+    chosen = [(what, source) for what, source in given.items() if source is not None]
+    if len(chosen) != 1:
+        raise ValueError(f"new: got objects from {len(chosen)} of --{', --'.join(given)}, expected one of them")
+    made = new_study(study, *chosen[0], kind, title)
     n_objects, number = len(made.items), made.questions.number
     values = {"study": study, "kind": made.questions.kind, "n_objects": n_objects, "questions": number}
     text = (
@@ -84,7 +87,6 @@ def serve(
 ) -> None:
     """Open a STUDY to participants, until ctrl-C. Every answer is on the disk before it is acknowledged."""
     read, store = _opened(study, database, create=True)
-    from nearer.collect.desk import researcher_token
     from nearer.collect.server import Supervisor, bind, make_server
 
     certificate, key = options["certificate"], options["key"]
@@ -95,7 +97,7 @@ def serve(
     server, listening = make_server(read, store, **options), bind(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"{'https' if certificate else 'http'}://{shown}:{listening.getsockname()[1]}/"
-    researcher = f"{address}researcher#{researcher_token(store)}"
+    researcher = f"{address}researcher#{store.token}"
     values = {"participants": address, "researcher": researcher, "database": store.shown}
     text = (
         f"{read.title}: {len(read.items)} objects, {read.questions.number} questions for each participant\n"
@@ -116,7 +118,7 @@ def serve(
     finally:
         for helper in helpers:
             helper.stop(5)
-    say.note(_status(store)[1])
+    say.note(_status(read, store)[1])
     store.close()
 
 
@@ -126,7 +128,7 @@ def serve(
     group=collect_command,
 )
 @_STUDY
-@click.option("--participants", "n_participants", type=click.IntRange(3), default=60, help="Number of participants.")
+@click.option("--participants", "n_participants", type=click.IntRange(3), help="How many.  [default: wanted, or 60]")
 @click.option("--guessing", type=click.FloatRange(0, 1), default=0.1, help="Fraction of them who guess.")
 @click.option("--inverted", type=click.FloatRange(0, 1), default=0.05, help="Fraction who answer the other way round.")
 @click.option("--dropping-out", type=click.FloatRange(0, 1), default=0.1, help="Fraction who leave before the end.")
@@ -170,9 +172,7 @@ def rehearse(say: Say, study: str, map_path: str | None, out: str | None, **give
 @_command("nearer collect status fruit", "nearer collect status fruit --json")
 def status(say: Say, study: str, database: str | None) -> None:
     """Show how many took part in a STUDY, and how far they are."""
-    read, store = _opened(study, database)
-    store.end_late(read.participants.minutes)
-    say.result(*_status(store))
+    say.result(*_status(*_opened(study, database)))
 
 
 @_command("nearer collect export fruit -o answers.csv", "nearer fit answers.csv -o map")
@@ -252,11 +252,9 @@ def resume(say: Say, study: str, database: str | None) -> None:
 def token(say: Say, study: str, database: str | None, rotate: bool) -> None:
     """Show the token of the researcher's page of a STUDY. Works while it is served."""
     _, store = _opened(study, database)
-    from nearer.collect.desk import researcher_token
-
     if rotate:
         store.rotate("command")
-    found = researcher_token(store)
+    found = store.token
     say.result({"token": found, "rotated": rotate}, found)
 
 
@@ -281,28 +279,26 @@ def _needs_extra(error: ImportError) -> ImportError:
     return ImportError(f"needs the extra: pip install 'nearer[collect]' ({error})")
 
 
-def _status(store: Any) -> tuple[dict[str, Any], str]:
+def _status(study: Any, store: Any) -> tuple[dict[str, Any], str]:
     """Progress of the participants, as values and as a line of text."""
-    from nearer.collect.store import audit_lines, participant_table, study_status
+    from nearer.collect.store import study_status
 
-    with store.reading() as connection:
-        found = study_status(connection)
-        people, audit = participant_table(connection), audit_lines(connection)
-        found["unfilled"] = store.finding(connection, "unfilled")
-    passed, checks = (sum(person[name] for person in people) for name in ("catch_right", "catch_asked"))
+    found = study_status(store, study)
+    funnel, minutes = found["funnel"], found["median_minutes"]
+    passed, checks = (sum(person[name] for person in found["people"]) for name in ("catch_right", "catch_asked"))
     lines = [
-        f"{found['participants']:,} participants ({found['finished']:,} finished, {found['present']:,} there now); "
-        f"{found['answers']:,} answers ({found['answers_last_minute']:,} in the last minute)"
+        f"{funnel['opened']:,} participants ({funnel['finished']:,} finished, {found['present']:,} there now); "
+        f"{found['answers']:,} answers ({found['per_minute'][-1]:,} in the last minute)"
         + ("; PAUSED" if found["paused"] else ""),
-        ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in found["funnel"].items()),
+        ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in funnel.items()),
         f"attention checks: {passed:,} of {checks:,} passed",
     ]
-    if found["median_minutes"] is not None:
-        lines.append(f"minutes from consent to the end: {found['median_minutes']:.1f} (median)")
+    if minutes is not None:
+        lines.append(f"minutes from consent to the end: {minutes:.1f} (median)")
     if found["left_after"]:
         lines.append("left after: " + ", ".join(f"{at} answers ({count})" for at, count in found["left_after"]))
     if found["unfilled"]:
         lines.append(
             "warning: people arrive with {name}={value}: the link was not filled in".format(**found["unfilled"])
         )
-    return {**found, "people": people, "audit": audit}, "\n".join(lines)
+    return found, "\n".join(lines)

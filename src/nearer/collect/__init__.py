@@ -1,1 +1,1 @@
-"""Collecting answers (extra ``nearer[collect]``): a study in a folder, the server that asks, its file of answers."""
+"""Collecting answers (extra ``nearer[collect]``): a study in a folder, and the server that asks."""

@@ -13,14 +13,13 @@ import os
 import time
 import warnings
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
 from nearer.collect.desk import question_key
 from nearer.collect.server import read_options
-from nearer.collect.store import Export, Store, answers, items, ready, reason
+from nearer.collect.store import Export, Row, Store, answers, ready, reason
 from nearer.collect.study import Study, n_questions, read_study
 from nearer.data import Comparisons
 from nearer.data.splits import answer_of_rows
@@ -37,14 +36,13 @@ _FOLDS = 3
 _SECONDS = 20.0  # for one fit
 _LEAST = 30  # answers before anything is fitted
 _QUEUE, _LARGEST = 400, 2000  # questions in a plan, at first and at most
-_REPORT = 10.0  # seconds between two signs of life
 
 
 class Background:
     def __init__(self, study: Study, store: Store):
         self.study, self.store = study, store
         self._done, self._forecast_at, self._round = -1, 0, 0
-        self._stock, self._lasted, self._reported = 0, 0.0, -math.inf
+        self._stock, self._lasted = 0, 0.0
 
     def due(self) -> bool:
         """Whether enough answers are new, or the queue is low."""
@@ -57,9 +55,7 @@ class Background:
 
     def report(self) -> None:
         """Store a sign of life, for the researcher's page."""
-        if time.monotonic() > self._reported + _REPORT:
-            self.store.keep_finding("background", {"seen": time.time()})
-            self._reported = time.monotonic()
+        self.store.keep("background", {"seen": time.time()})
 
     def round(self) -> None:
         """Compute everything again, the questions first."""
@@ -75,15 +71,12 @@ class Background:
         self.report()
         if data is None:
             return
-        self.store.keep_finding("people", judge_people(self.study, data))
-        self.report()
-        self.store.keep_finding("map", judge_map(self.study, data))
-        self.report()
+        for name, judge in (("people", judge_people), ("map", judge_map)):
+            self.store.keep(name, judge(self.study, data))
+            self.report()
         if self._done >= 1.3 * self._forecast_at:
             self._forecast_at = self._done
-            found = forecast(self.study, data)
-            if found is not None:
-                self.store.keep_finding("forecast", found)
+            self.store.keep("forecast", forecast(self.study, data))
         self._lasted = time.monotonic() - began
 
 
@@ -111,14 +104,14 @@ def read_answers(study: Study, store: Store) -> Comparisons | None:
     table = dict(zip(export.columns, map(list, zip(*rows))))
     for name in ("answered_at", "condition"):
         table.pop(name, None)
-    with store.reading() as connection:
-        labels = list(connection.scalars(sa.select(items.c.name).order_by(items.c.id)))
+    shown = (name for row in rows for name in row[: study.questions.n_items])
+    labels = list(dict.fromkeys([*(item.name for item in study.items), *shown]))
     return read_comparisons(table, labels=labels).comparisons
 
 
-def judge_map(study: Study, data: Comparisons) -> dict[str, Any]:
+def judge_map(study: Study, data: Comparisons) -> Row:
     """A map and its accuracy, measured on random questions: adaptive ones are a biased sample."""
-    found: dict[str, Any] = {"made": time.time(), "n_rows": len(data), "labels": [], "embedding": [], "n_held_out": 0}
+    found: Row = {"made": time.time(), "n_rows": len(data), "labels": [], "embedding": [], "n_held_out": 0}
     found |= dict.fromkeys(("accuracy", "accuracy_se", "ceiling", "ceiling_low", "n_repeated"))
     if len(data) < _LEAST:
         return found
@@ -141,7 +134,7 @@ def _estimator(study: Study) -> OrdinalEmbedding:
     return OrdinalEmbedding(dimensions, loss="tste", random_state=0, max_seconds=_SECONDS, n_jobs=1)
 
 
-def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
+def forecast(study: Study, data: Comparisons) -> Row | None:
     """Predicted accuracy with twice as many answers, and its 90 % interval; None if there are too few."""
     if (len(data) if data.at_random is None else data.at_random.sum()) < 10 * _LEAST:
         return None
@@ -151,8 +144,8 @@ def forecast(study: Study, data: Comparisons) -> dict[str, Any] | None:
     return {name: float(value) for name, value in found.items()} | {"high": float(more.high), "early": curve.early}
 
 
-def judge_people(study: Study, data: Comparisons) -> dict[str, dict[str, Any]]:
-    """The table of `nearer.people.participants`, with its defaults, by participant; None: not known."""
+def judge_people(study: Study, data: Comparisons) -> dict[str, Row]:
+    """The table of `nearer.people.participants`, by participant; None: not known."""
     assert data.people is not None
     if len(data.people.names) < 3 or len(data) < _LEAST:
         return {}
@@ -170,7 +163,6 @@ def fill_queue(study: Study, store: Store, data: Comparisons | None, seed: int, 
     if not size:
         return
     names = [item.name for item in study.items]
-    numbers = store.number_items(names)
     gone = [] if data is None else [label for label in data.labels.tolist() if label not in set(names)]  # type: ignore[union-attr]
     chosen = suggest(
         data, size, random_share=0, objects=names, exclude=gone or None,
@@ -179,9 +171,7 @@ def fill_queue(study: Study, store: Store, data: Comparisons | None, seed: int, 
     assert chosen.labels is not None
     rows = []
     for row, strategy in zip(chosen.labels[chosen.index].tolist(), chosen.strategy.tolist()):
-        shown = [numbers[name] for name in row]
-        key = question_key(study.questions.kind, shown)
-        rows.append({"shown": json.dumps(shown), "key": key, "chosen_by": strategy})
+        rows.append({"shown": json.dumps(row), "key": question_key(study.questions.kind, row), "chosen_by": strategy})
     with store.writing() as connection:
         connection.execute(sa.delete(ready))
         connection.execute(sa.insert(ready), rows * max(1, math.ceil(stock / size)))
@@ -196,7 +186,7 @@ def queue_size(study: Study, stock: int = 0) -> int:
 
 def main() -> None:
     """Compute as a process under `nearer.collect.server.Supervisor`."""
-    options = read_options(lambda: os._exit(0))
+    options = read_options()
     warnings.simplefilter("ignore")  # of objects without answers, of few questions left
     if hasattr(os, "nice"):
         os.nice(19)  # the server has priority

@@ -11,7 +11,7 @@ import random
 import re
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -19,32 +19,29 @@ from urllib.parse import quote
 import sqlalchemy as sa
 from starlette.exceptions import HTTPException
 
-from nearer.collect.store import AWAY, Store, answers, insert, meta, participants, questions, ready
-from nearer.collect.study import ENDS, STEPS, Item, QuestionSettings, Study, parted
+from nearer.collect.store import AWAY, Row, Store, answers, insert, meta, participants, questions, ready
+from nearer.collect.study import ENDS, STEPS, Condition, Item, QuestionSettings, Study, digest, parted
 from nearer.data import is_number
 
 AHEAD = 2  # open questions of a participant: the one on the screen and a preloaded one
-_PLANNED, _RANDOM = 3, 9  # attempts at a question that the participant was not asked yet
+_ATTEMPTS = 4  # at a question that the participant was not asked yet
 _MAX_ID = 200
 # What sites leave in a link when they do not fill it in, and Mechanical Turk in a preview.
 _UNFILLED = re.compile(r"\{\{.*\}\}|\$\{.*\}|%[A-Z_]+%|ASSIGNMENT_ID_NOT_AVAILABLE")
 
 _PERSON: Any = sa.bindparam("person")
-_PAUSED = sa.select(meta.c.key).where(meta.c.key == "paused", meta.c.value == "1").exists()
+_PAUSED = sa.select(meta.c.key).where(meta.c.key == "paused", meta.c.value == "true").exists()
 # Locked, so that the requests of one participant wait for each other.
 _FIND = sa.select(participants, _PAUSED.label("paused")).where(participants.c.id == _PERSON).with_for_update()
 _VISIT = sa.update(participants).where(participants.c.name == sa.bindparam("person"))
 _VISIT = _VISIT.values(visits=participants.c.visits + 1).returning(participants.c.id)
 _CHANGE = sa.update(participants).where(participants.c.id == _PERSON)
-_COUNT = _CHANGE.values(answered=participants.c.answered + 1, seen=sa.bindparam("now"))
 _THEIRS = questions.c.participant == _PERSON
 # A subquery, because PostgreSQL without statistics may scan all answers for a join.
 _ANSWER = sa.select(answers.c.question).where(answers.c.question == questions.c.id).scalar_subquery()
 _OPEN = sa.select(questions).where(_THEIRS, _ANSWER.is_(None)).order_by(questions.c.position)
 _SEEN = sa.select(questions.c.key).where(_THEIRS)
 _OWN = sa.select(questions.c.id).where(_THEIRS, sa.cast(questions.c.id, sa.Text) == sa.bindparam("question"))
-_FAILED = sa.select(questions.c.expected, answers.c.choice).select_from(questions.join(answers))
-_FAILED = _FAILED.where(_THEIRS, questions.c.expected.is_not(None))
 _PLACES = sa.select(meta.c.key).where(meta.c.key == "schema").with_for_update()  # newcomers wait for each other
 _FILLED = sa.select(
     participants.c.condition,
@@ -56,9 +53,7 @@ _REPEAT = sa.select(questions.c.shown, questions.c.chosen_by).order_by(questions
 _REPEAT = _REPEAT.where(questions.c.chosen_by == "random", questions.c.participant != _PERSON)
 _REPEAT = _REPEAT.where(questions.c.kind == sa.bindparam("kind"), questions.c.id >= sa.bindparam("from_here"))
 _SAME = participants.c.id == questions.c.participant, participants.c.condition == sa.bindparam("condition")
-_REPEAT_SAME = _REPEAT.where(sa.exists(participants.c.id).where(*_SAME))  # in a study with conditions
-_RECENT = sa.select(questions.c.participant, questions.c.position, questions.c.chosen_by, participants.c.total)
-_RECENT = _RECENT.select_from(questions.join(participants)).order_by(questions.c.id.desc()).limit(1000)
+_REPEAT = _REPEAT.where(sa.exists(participants.c.id).where(*_SAME))
 _QUEUE = ready.alias()
 _NEW = ~sa.select(questions.c.id).where(_THEIRS, questions.c.key == _QUEUE.c.key).exists()
 _FIRST = sa.select(_QUEUE.c.id).where(_NEW).order_by(_QUEUE.c.id).limit(1)
@@ -68,27 +63,27 @@ _TAKE = sa.delete(ready).where(ready.c.id == _FIRST.scalar_subquery()).returning
 
 @dataclass(frozen=True)
 class Asked:
-    items: tuple[int, ...]  # numbers of objects: the head (unless "odd-one-out"), then the options
+    items: tuple[str, ...]  # names of objects: the head (unless "odd-one-out"), then the options
     key: str  # the same for the same question in another order
-    chosen_by: str  # "random", "catch", "repeat", or the name of a strategy
-    expected: int | None = None  # the right option of a catch question
+    chosen_by: str  # "random", "listed", "catch", "repeat", or the name of a strategy
+    expected: int | None = None  # the right option of an attention check
 
 
-def question_key(kind: str, items: Sequence[int], catch: bool = False) -> str:
+def question_key(kind: str, items: Sequence[str], catch: bool = False) -> str:
     """A text that is equal for equal questions; attention checks have keys of their own."""
     head, options = parted(kind, items)
-    return ("c" if catch else kind[0]) + "-".join(map(str, head + sorted(options)))
+    return digest(json.dumps([kind, catch, *head, *sorted(options)]))
 
 
 class Deck:
     """Deals objects in shuffled rounds: their counts differ by at most one. Threads may share it."""
 
-    def __init__(self, cards: Sequence[int], rng: random.Random):
-        self._cards, self._rng = list(cards), rng
-        self._left: list[int] = []
+    def __init__(self, cards: Sequence[str], rng: random.Random):
+        self._cards, self._rng = cards, rng
+        self._left: list[str] = []
         self._lock = threading.Lock()
 
-    def deal(self, without: Sequence[int] = ()) -> int:
+    def deal(self, without: Sequence[str] = ()) -> str:
         """The next object that is not in `without`."""
         with self._lock:
             while True:
@@ -96,68 +91,53 @@ class Deck:
                     if self._left[k] not in without:
                         return self._left.pop(k)
                 # All cards left are excluded: they stay on top of the next round.
-                fresh = list(self._cards)
-                self._rng.shuffle(fresh)
-                self._left = fresh + self._left
+                self._left = self._rng.sample(self._cards, len(self._cards)) + self._left
 
 
 @dataclass
 class Dealer:
-    """Makes questions about objects, given by number."""
+    """Makes questions and attention checks about objects."""
 
     asked: QuestionSettings
-    numbers: Sequence[int]
-    catches: Sequence[tuple[int, ...]] = ()  # attention checks: head, right, wrong, or the odd one last
-    listed: Sequence[tuple[int, ...]] = ()  # the only questions; without it all that there are
+    names: Sequence[str]
+    condition: Condition  # may have objects, or the only questions
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        self.rng = random.Random(self.seed)
-        self._heads, self._options = Deck(self.numbers, self.rng), Deck(self.numbers, self.rng)
+        self.names, self.rng = self.condition.items or self.names, random.Random(self.seed)
+        self._heads, self._options = Deck(self.names, self.rng), Deck(self.names, self.rng)
 
-    def random(self) -> Asked:
+    def draw(self, catch: bool = False) -> Asked:
         """A random question; all objects occur equally often, unless the questions are listed."""
-        if self.listed:
-            return self.shown(self.rng.choice(self.listed), "listed")
-        items = [] if self.asked.kind == "odd-one-out" else [self._heads.deal()]
-        return self.shown(self._with_options(items), "random")
-
-    def other_than(self, keys: Collection[str]) -> Asked | None:
-        """A random question whose key is not in `keys`, by enumeration; None if none is left."""
-        left = [items for items in self.listed if question_key(self.asked.kind, items) not in keys]
-        if self.listed:
-            return self.shown(self.rng.choice(left), "listed") if left else None
-        for head in [()] if self.asked.kind == "odd-one-out" else itertools.combinations(self.numbers, 1):
-            others = [number for number in self.numbers if number not in head]
-            every = ((*head, *options) for options in itertools.combinations(others, self.asked.n_shown))
-            left += [items for items in every if question_key(self.asked.kind, items) not in keys]
-        return self.shown(self.rng.choice(left), "random") if left else None
-
-    def catch(self, seen: Collection[str] = ()) -> Asked | None:
-        """An attention check whose key is not in `seen`; None if none is left."""
-        every: Iterable[Sequence[int]] = self.catches
-        if not self.catches:
-            for _ in range(_PLANNED):
-                head = self._heads.deal()
-                made = self._check_about(self._with_options([head, head]))
-                if made.key not in seen:
-                    return made
-            others = {head: [number for number in self.numbers if number != head] for head in self.numbers}
-            n_others = self.asked.n_items - 2
-            every = ((head, head, *row) for head in others for row in itertools.combinations(others[head], n_others))
-        left = [row for row in every if question_key(self.asked.kind, row, catch=True) not in seen]
-        return self._check_about(self.rng.choice(left)) if left else None
-
-    def _check_about(self, items: Sequence[int]) -> Asked:
-        """The attention check: the second of `items` is right, or the third is the odd one."""
-        return self.shown(items, "catch", items[2 if self.asked.kind == "odd-one-out" else 1])
-
-    def _with_options(self, items: list[int]) -> list[int]:
+        if listed := self._listed(catch):
+            return self._new(self.rng.choice(listed), catch)
+        n_heads = self.asked.n_heads(catch)
+        items = [self._heads.deal()] * n_heads if n_heads else []
         while len(items) < self.asked.n_items:
             items.append(self._options.deal(items))
-        return items
+        return self._new(items, catch)
 
-    def shown(self, items: Sequence[int], chosen_by: str, right: int | None = None) -> Asked:
+    def unseen(self, keys: Collection[str], catch: bool = False) -> Asked | None:
+        """A random question whose key is not in `keys`, by enumeration; None if none is left."""
+        every = self._listed(catch) or self._every(self.asked.n_heads(catch))
+        left = [items for items in every if question_key(self.asked.kind, items, catch) not in keys]
+        return self._new(self.rng.choice(left), catch) if left else None
+
+    def _listed(self, catch: bool) -> Sequence[tuple[str, ...]]:
+        return self.asked.catch_questions if catch else self.condition.questions
+
+    def _every(self, n_heads: int) -> Iterator[tuple[str, ...]]:
+        for head in self.names if n_heads else [""]:
+            others = [name for name in self.names if name != head]
+            for rest in itertools.combinations(others, self.asked.n_items - n_heads):
+                yield (*[head] * n_heads, *rest)
+
+    def _new(self, items: Sequence[str], catch: bool) -> Asked:
+        # Of an attention check, the second object is right, or the third is the odd one.
+        right = items[2 if self.asked.kind == "odd-one-out" else 1] if catch else None
+        return self.shown(items, "catch" if catch else "listed" if self.condition.questions else "random", right)
+
+    def shown(self, items: Sequence[str], chosen_by: str, right: str | None = None) -> Asked:
         """A question about `items`, the head first, with shuffled options; `right` is the known answer."""
         head, options = parted(self.asked.kind, items)
         self.rng.shuffle(options)
@@ -182,25 +162,15 @@ def plan(asked: QuestionSettings, total: int, seed: str) -> list[str]:
     return slots
 
 
-def _signature(secret: bytes, text: str) -> str:
-    digest = hmac.digest(secret, text.encode(errors="replace"), "sha256")
-    return base64.urlsafe_b64encode(digest[:18]).decode()
+def participant_token(secret: str, number: object) -> str:
+    signature = hmac.digest(secret.encode(), str(number).encode(errors="replace"), "sha256")
+    return f"{number}.{base64.urlsafe_b64encode(signature[:18]).decode()}"
 
 
-def participant_token(secret: bytes, number: object) -> str:
-    return f"{number}.{_signature(secret, f'participant:{number}')}"
-
-
-def signed_number(secret: bytes, token: object) -> int | None:
+def signed_number(secret: str, token: object) -> int | None:
     """The number of a participant in a token; None if it is not signed."""
     text = str(token).partition(".")[0]
     return int(text) if is_same(token, participant_token(secret, text)) else None
-
-
-def researcher_token(store: Store) -> str:
-    """The token of the researcher's page, as of now."""
-    with store.reading() as connection:
-        return _signature(store.secret, f"researcher{store.value(connection, 'rotation') or ''}")
 
 
 def is_same(given: object, signed: str) -> bool:
@@ -211,30 +181,18 @@ def is_same(given: object, signed: str) -> bool:
 class Desk:
     def __init__(self, study: Study, store: Store, seed: int | None = None):
         self.study, self.store = study, store
-        self._plans = store.secret.hex() if seed is None else str(seed)
-        self.numbers = store.number_items([item.name for item in study.items])
-        self.names = {number: name for name, number in self.numbers.items()}
-        self.by_number = {self.numbers[item.name]: item for item in study.items}
+        self._plans = store.secret if seed is None else str(seed)
+        self.items = {item.name: item for item in study.items}
         self._lots = random.SystemRandom() if seed is None else random.Random(seed)
-        catches = self._numbered(study.questions.catch_questions)
-        self.conditions = {condition.name: condition for condition in study.conditions}
-        self.dealers: dict[str, Dealer] = {}
-        for name, condition in self.conditions.items():
-            numbers = [self.numbers[item] for item in condition.items] or list(self.by_number)
-            self.dealers[name] = Dealer(study.questions, numbers, catches, self._numbered(condition.questions), seed)
-        wanted = study.participants.wanted or any(condition.wanted for condition in study.conditions)
-        self._limited = bool(wanted) or len(study.conditions) > 1
+        self.dealers = {one.name: Dealer(study.questions, list(self.items), one, seed) for one in study.conditions}
         # What is stored already stays as it is.
         self._add_person, self._add_question, self._add_answer = (
             insert(store.engine, table).on_conflict_do_nothing().returning(next(iter(table.primary_key)))
             for table in (participants, questions, answers)
         )
 
-    def _numbered(self, rows: Iterable[Sequence[str]]) -> list[tuple[int, ...]]:
-        return [tuple(self.numbers[name] for name in row) for row in rows]
-
-    def start(self, connection: sa.Connection, name: str, given: Mapping[str, Any], agreed: bool) -> dict[str, Any]:
-        """Open the study to a participant, or resume: the values of `next`, and the token `participant`.
+    def start(self, connection: sa.Connection, name: str, given: Row, agreed: bool) -> Row:
+        """Open the study to a participant, or resume: the values of `step`, and the token `participant`.
 
         `given` are the parameters of the address; unless `agreed`, consent is the first step.
         """
@@ -244,12 +202,12 @@ class Desk:
         for key, value in {"participant": name, **own}.items():
             if _UNFILLED.fullmatch(value):
                 found = {"name": key, "value": value[:_MAX_ID], "at": time.time()}
-                self.store.put(connection, "found unfilled", json.dumps(found))
-                raise HTTPException(422, f"{key}: got {value[:50]!r}, expected a value: the link was not filled in")
+                self.store.put(connection, "unfilled", found)
+                raise HTTPException(422, f"{key}: got {value[:50]!r}, expected a value; fill in the link")
             if not 0 < len(value) <= _MAX_ID or not value.isprintable():
                 raise HTTPException(422, f"{key}: got {value[:20]!r}, expected 1 to {_MAX_ID} printable characters")
         now, total = time.time(), self.study.questions.number
-        fresh = {"name": name, "started": now, "seen": now, "visits": 0, "answered": 0, "total": total}
+        fresh = {"name": name, "opened": now, "seen": now, "total": total}
         connection.execute(self._add_person, fresh)
         number = connection.execute(_VISIT, {"person": name}).scalar_one()
         person, held = self._found(connection, number)
@@ -260,52 +218,56 @@ class Desk:
             self._admit(connection, person, agreed)
         return {"participant": participant_token(self.store.secret, number), **self._progress(connection, person, held)}
 
-    def step(self, connection: sa.Connection, number: int, name: object, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Finish the step `name`, consent or questions about the participant; the values of `next`."""
+    def step(self, connection: sa.Connection, number: int, given: Row) -> Row:
+        """A participant's progress, open questions (at most `AHEAD`) and, at the end, `completion`.
+
+        A `step`, consent or questions about the participant, is finished first, with `values`. One that is over, as
+        when it is sent again or by another tab, changes nothing.
+        """
         person, held = self._found(connection, number)
-        if name != person["step"] or name not in ("consent", "before", "after"):
-            return self._progress(connection, person, held)  # sent again, or by another tab
-        if name == "consent":
+        name, values = given.get("step"), given.get("values", {})
+        if not isinstance(values, dict):
+            raise HTTPException(422, "values: expected an object")
+        if name == person["step"] == "consent":
             if not isinstance(values.get("agree"), bool):
                 raise HTTPException(422, "agree: expected true or false")
             if values["agree"]:
                 self._admit(connection, person, agreed=True)
             else:
                 self._set(connection, person, step="declined")
-            return self._progress(connection, person, held)
-        fields = self.study.before if name == "before" else self.study.after
-        replies = {field.id: values.get(field.id) for field in fields}
-        for field in fields:
-            if not field.takes(replies[field.id]):
-                raise HTTPException(422, f"{field.id}: expected {field.kind}, as study.toml declares it")
-        out = any(replies[field.id] in field.screen_out for field in fields)
-        step = "screened_out" if out else STEPS[STEPS.index(name) + 1]
-        self._set(connection, person, replies=json.dumps(json.loads(person["replies"]) | replies), step=step)
+        elif name == person["step"] and name in ("before", "after"):
+            fields = getattr(self.study, name)
+            replies = {field.id: values.get(field.id) for field in fields}
+            for field in fields:
+                if not field.takes(replies[field.id]):
+                    raise HTTPException(422, f"{field.id}: expected {field.kind}, as study.toml declares it")
+            out = any(replies[field.id] in field.screen_out for field in fields)
+            step = "screened_out" if out else STEPS[STEPS.index(name) + 1]
+            self._set(connection, person, replies=json.dumps(json.loads(person["replies"]) | replies), step=step)
         return self._progress(connection, person, held)
 
-    def _admit(self, connection: sa.Connection, person: dict[str, Any], agreed: bool) -> None:
+    def _admit(self, connection: sa.Connection, person: Row, agreed: bool) -> None:
         """Give a newcomer who agreed the least filled condition, or the page for latecomers if all are full."""
-        filled: dict[str, list[int]] = {}
-        if self._limited:
-            connection.execute(_PLACES)
-            filled = {name: counts for name, *counts in connection.execute(_FILLED, {"since": time.time() - AWAY})}
+        connection.execute(_PLACES)
+        filled = {name: counts for name, *counts in connection.execute(_FILLED, {"since": time.time() - AWAY})}
         wanted = self.study.participants.wanted
         n_finished = sum(finished for finished, _ in filled.values())
         places = {}
-        for name, condition in self.conditions.items():
-            finished, active = filled.get(name, (0, 0))
+        for condition in self.study.conditions:
+            finished, active = filled.get(condition.name, (0, 0))
             if not 0 < condition.wanted <= finished:
-                places[name] = (finished + active) / (condition.wanted or 1)
+                places[condition.name] = (finished + active) / (condition.wanted or 1)
         if not places or 0 < wanted <= n_finished:
             self._set(connection, person, step="full")
         elif agreed:
             least = [name for name, part in places.items() if part == min(places.values())]
-            about = {"consented": time.time(), "consent_version": self.study.consent_version}
+            version = self.study.participants.consent_version or digest(self.study.texts["consent"])[:8]
+            about = {"consented": time.time(), "consent_version": version}
             self._set(connection, person, step="before", condition=self._lots.choice(least), **about)
         elif person["step"] == "full":
             self._set(connection, person, step="consent")
 
-    def _set(self, connection: sa.Connection, person: dict[str, Any], **changes: Any) -> None:
+    def _set(self, connection: sa.Connection, person: Row, **changes: Any) -> None:
         """Change what is stored about a participant; a step that has nothing to do is left at once."""
         following = {"before": "questions", "after": "finished"}.get(changes.get("step", ""))
         if following and not getattr(self.study, changes["step"]):
@@ -313,20 +275,18 @@ class Desk:
         if "step" in changes:
             changes.setdefault("ended", time.time() if changes["step"] in ENDS else None)
         changes["seen"] = time.time()
-        connection.execute(_CHANGE.values(changes), {"person": person["id"]})
+        connection.execute(_CHANGE, {**changes, "person": person["id"]})
         person |= changes
 
-    def next(self, connection: sa.Connection, number: int) -> dict[str, Any]:
-        """A participant's progress, open questions (at most `AHEAD`) and, at the end, `completion`."""
-        return self._progress(connection, *self._found(connection, number))
-
-    def answer(
-        self, connection: sa.Connection, number: int, question: object, choice: Any, seconds: Any
-    ) -> dict[str, Any]:
-        """Store an answer once; returns the values of `next`, and `stored`: whether the answer is new.
+    def answer(self, connection: sa.Connection, number: int, given: Row) -> Row:
+        """Store an answer once; returns the values of `step`, and `stored`: whether the answer is new.
 
         `choice` lists the chosen options, counted from 0 as on the screen, nearest first; None: cannot tell.
         """
+        if "choice" not in given:
+            raise HTTPException(422, "choice: got none, expected a list of whole numbers, or null")
+        question: object = given.get("question")
+        seconds: Any = given.get("seconds")
         person, held = self._found(connection, number)
         asked = next((row for row in held if str(row["id"]) == question), None)
         if asked is None or person["step"] != "questions":
@@ -335,29 +295,24 @@ class Desk:
                 raise HTTPException(403, "question: is no question of this participant")
             return {"stored": False, **self._progress(connection, person, held)}
         seconds = float(seconds) if is_number(seconds) and 0 <= seconds < 1e6 else None
-        now = time.time()
-        made = {"question": asked["id"], "choice": self._choice(asked, choice), "seconds": seconds, "answered": now}
+        choice, expected = self._choice(asked, given["choice"]), asked["expected"]
+        made = {"question": asked["id"], "choice": choice, "seconds": seconds, "answered": time.time()}
         connection.execute(self._add_answer, made)
-        connection.execute(_COUNT, {"person": number, "now": now})
-        person["answered"] += 1
         held.remove(asked)
-        allowed = self.study.participants.failed_checks
-        if allowed and asked["expected"] is not None:
-            checks = connection.execute(_FAILED, {"person": number}).all()
-            if sum(choice is None or json.loads(choice)[0] != expected for expected, choice in checks) >= allowed:
-                self._set(connection, person, step="screened_out")
+        counts = {"answered": person["answered"] + 1}
+        if expected is not None:
+            counts["catch_asked"] = person["catch_asked"] + 1
+            counts["catch_right"] = person["catch_right"] + (choice is not None and given["choice"][0] == expected)
+        self._set(connection, person, **counts)
+        if 0 < self.study.participants.failed_checks <= person["catch_asked"] - person["catch_right"]:
+            self._set(connection, person, step="screened_out")
         return {"stored": True, **self._progress(connection, person, held)}
 
-    def _practice(self, person: Mapping[str, Any]) -> dict[str, Any]:
-        names = self.study.questions.practice_question
-        items = tuple(self.numbers[name] for name in names) or self._dealer(person).random().items
-        return self._for_page(self._row(0, 0, Asked(items, "", "practice")), person)
-
-    def _dealer(self, person: Mapping[str, Any]) -> Dealer:
+    def _dealer(self, person: Row) -> Dealer:
         """That of the condition, or of the first one if study.toml has it no longer."""
         return self.dealers.get(person["condition"]) or next(iter(self.dealers.values()))
 
-    def _found(self, connection: sa.Connection, number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def _found(self, connection: sa.Connection, number: int) -> tuple[Row, list[Row]]:
         person = connection.execute(_FIND, {"person": number}).mappings().one_or_none()
         if person is None:
             raise HTTPException(404, "participant: is not known; begin again by /api/start")
@@ -366,7 +321,7 @@ class Desk:
             self._set(connection, found, step="timed_out", ended=found["consented"] + limit)
         return found, [dict(row) for row in connection.execute(_OPEN, {"person": number}).mappings()]
 
-    def _choice(self, question: Mapping[str, Any], choice: Any) -> str | None:
+    def _choice(self, question: Row, choice: Any) -> str | None:
         if choice is None:
             if not self.study.questions.cannot_tell:
                 raise HTTPException(422, "choice: got null, expected a choice: this study has no 'cannot tell'")
@@ -375,14 +330,11 @@ class Desk:
         n_options = len(parted(question["kind"], json.loads(question["shown"]))[1])
         whole = isinstance(choice, list) and all(type(one) is int and 0 <= one < n_options for one in choice)
         if not whole or len(choice) != n_chosen or len(set(choice)) < len(choice):
-            raise HTTPException(
-                422, f"choice: expected a list of {n_chosen} different whole numbers from 0 to {n_options - 1}"
-            )
+            expected = f"a list of {n_chosen} different whole numbers from 0 to {n_options - 1}"
+            raise HTTPException(422, f"choice: expected {expected}")
         return json.dumps(choice)
 
-    def _progress(
-        self, connection: sa.Connection, person: dict[str, Any], held: list[dict[str, Any]]
-    ) -> dict[str, Any]:
+    def _progress(self, connection: sa.Connection, person: Row, held: list[Row]) -> Row:
         """The state of a participant, after more questions are handed out."""
         answered, total = person["answered"], person["total"]
         paused = bool(person["paused"])
@@ -398,88 +350,68 @@ class Desk:
             held.append(row)
         if asking and answered >= total:
             self._set(connection, person, step="after")
-        step, own = person["step"], json.loads(person["parameters"])
-        state: dict[str, Any] = {"step": step, "answered": answered, "total": total, "paused": paused}
-        state["finished"] = step in ENDS
-        if step in ENDS:
-            link = self.study.completion.links()[step]
-            for name in ("participant", *self.study.participants.parameters):
-                # Escaped, so that an id cannot add parameters to the address.
-                value = person["name"] if name == "participant" else own.get(name, "")
-                link = link.replace(f"{{{name}}}", quote(value, safe=""))
+        step, finished = person["step"], person["step"] in ENDS
+        state: Row = {"step": step, "answered": answered, "total": total, "paused": paused}
+        state["finished"] = finished
+        if finished:
+            link, own = self.study.completion.links()[step], json.loads(person["parameters"])
+            values = dict.fromkeys(self.study.participants.parameters, "") | own | {"participant": person["name"]}
+            for name, value in values.items():
+                link = link.replace(f"{{{name}}}", quote(value, safe=""))  # so that an id cannot add parameters
             state["completion"] = {"link": link, "code": self.study.completion.code if step == "finished" else ""}
         if step == "questions" and answered == 0 and self.study.questions.practice:
-            state["practice"] = self._practice(person)
+            items = self.study.questions.practice_question or self._dealer(person).draw().items
+            state["practice"] = self._for_page(self._row(0, 0, Asked(items, "", "practice")), person)
         shown = held[:AHEAD] if step == "questions" and not paused else []
-        about = [{"id": str(row["id"]), "position": row["position"]} for row in shown]
-        asked = [one | self._for_page(row, person) for one, row in zip(about, shown)]
-        return {**state, "questions": asked}
+        place = [{"id": str(row["id"]), "position": row["position"]} for row in shown]
+        return {**state, "questions": [one | self._for_page(row, person) for one, row in zip(place, shown)]}
 
-    def adaptive_share(self, connection: sa.Connection) -> float | None:
-        """Share of the latest adaptive slots that got a chosen question; None without any."""
-        recent = connection.execute(_RECENT).all()
-        slots = [row.chosen_by for row in recent if self._slot(row.participant, row.total, row.position) == "ready"]
-        return sum(chosen != "random" for chosen in slots) / len(slots) if slots else None
-
-    def _slot(self, person: int, total: int, position: int) -> str:
-        """What is planned at a position; positions may exceed a total that was shortened."""
-        planned = plan(self.study.questions, total, f"{self._plans}:{person}")
-        return planned[position - 1] if position <= total else "random"
-
-    def _hand_out(self, connection: sa.Connection, person: dict[str, Any], position: int) -> dict[str, Any] | None:
+    def _hand_out(self, connection: sa.Connection, person: Row, position: int) -> Row | None:
         """Store a new question; None if this participant has seen them all."""
-        planned = self._slot(person["id"], person["total"], position)
-        for slot in (*[planned] * _PLANNED, *["random"] * _RANDOM, "unseen"):
-            asked = self._choose(connection, person, slot)
-            row = asked and self._row(person["id"], position, asked)
+        slots = plan(self.study.questions, person["total"], f"{self._plans}:{person['id']}")
+        planned = slots[position - 1] if position <= len(slots) else "random"  # the total may have shrunk
+        for slot, attempt in itertools.product((planned, "random"), range(_ATTEMPTS)):
+            asked = self._choose(connection, person, slot, attempt == _ATTEMPTS - 1)
+            row = asked and self._row(person["id"], position, asked, planned)
             number = row and connection.scalar(self._add_question, row)
             if row and number:
                 return {"id": number, **row}
         return None
 
-    def _choose(self, connection: sa.Connection, person: Mapping[str, Any], slot: str) -> Asked | None:
-        """A question for a slot of the plan; None if there is none now."""
+    def _choose(self, connection: sa.Connection, person: Row, slot: str, is_last: bool) -> Asked | None:
+        """A question for a slot of the plan; None if there is none."""
         dealer, number = self._dealer(person), person["id"]
-        if slot == "catch":
-            return dealer.catch(self._seen(connection, number))
-        if slot == "random":
-            return dealer.random()
-        if slot == "unseen":
-            return dealer.other_than(self._seen(connection, number))
+        if slot in ("random", "catch"):
+            if is_last:
+                return dealer.unseen(set(connection.scalars(_SEEN, {"person": number})), slot == "catch")
+            return dealer.draw(slot == "catch")
         if slot == "ready":  # the first that this participant has not seen; it leaves the queue
             found = connection.execute(_TAKE, {"person": number}).first()
         else:  # one that another participant was asked: the first from a random place of the table on
             from_here = dealer.rng.randint(1, connection.scalar(_LAST) or 1)
             about = {"person": number, "kind": self.study.questions.kind, "from_here": from_here}
-            among = _REPEAT if len(self.conditions) == 1 else _REPEAT_SAME
-            found = connection.execute(among, {**about, "condition": person["condition"]}).first()
+            found = connection.execute(_REPEAT, {**about, "condition": person["condition"]}).first()
         # Its objects may no longer be asked about, or not as many at once.
         items = json.loads(found.shown) if found else []
-        if found is None or len(items) != self.study.questions.n_items or not set(items) <= set(dealer.numbers):
+        if found is None or len(items) != self.study.questions.n_items or not set(items) <= set(dealer.names):
             return None
         return dealer.shown(items, found.chosen_by if slot == "ready" else slot)
 
-    def _seen(self, connection: sa.Connection, person: int) -> set[str]:
-        return set(connection.scalars(_SEEN, {"person": person}))
-
-    def _row(self, person: int, position: int, asked: Asked) -> dict[str, Any]:
+    def _row(self, person: int, position: int, asked: Asked, planned: str = "") -> Row:
         about, shown = self.study.questions, json.dumps(asked.items)
         return {
-            "participant": person, "position": position, "kind": about.kind, "n_chosen": about.n_chosen,
-            "ordered": about.ordered, "shown": shown, "key": asked.key, "chosen_by": asked.chosen_by,
-            "expected": asked.expected, "asked": time.time(),
+            "participant": person, "position": position, "kind": about.kind, "ordered": about.ordered,
+            "n_chosen": about.choose if about.kind == "rankings" else 1, "shown": shown, "key": asked.key,
+            "planned": planned, "chosen_by": asked.chosen_by, "expected": asked.expected, "asked": time.time(),
         }  # fmt: skip
 
-    def _for_page(self, question: Mapping[str, Any], person: Mapping[str, Any]) -> dict[str, Any]:
-        head, options = parted(question["kind"], [self._item(number) for number in json.loads(question["shown"])])
+    def _for_page(self, question: Row, person: Row) -> Row:
+        head, options = parted(question["kind"], [self._item(name) for name in json.loads(question["shown"])])
         about = {"kind": question["kind"], "choose": question["n_chosen"], "ordered": bool(question["ordered"])}
-        condition = self.conditions.get(person["condition"])
-        about["text"] = (condition.question if condition else "") or self.study.texts["question"]
+        about["text"] = self._dealer(person).condition.question or self.study.texts["question"]
         return {**about, "head": head[0] if head else None, "options": options}
 
-    def _item(self, number: int) -> dict[str, Any]:
-        name = self.names[number]
-        # The object may have been removed from the study since.
-        item = self.by_number.get(number) or Item(name, "text", name, name)
-        content = {"text": str(item.content)} if item.form == "text" else {"url": f"items/{number}"}
+    def _item(self, name: str) -> Row:
+        item = self.items.get(name) or Item(name, "text", name, name)  # it may have been removed since
+        content = {"text": str(item.content)} if item.form == "text" else {"url": item.address}
         return {"name": name, "form": item.form, **content, "alt": item.alt}

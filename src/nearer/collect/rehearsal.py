@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sqlalchemy as sa
 
 from nearer.collect.background import fill_queue, queue_size, read_answers
 from nearer.collect.server import Supervisor, bind
-from nearer.collect.store import Export, Store, participant_table
-from nearer.collect.study import ENDS, Study, parted
+from nearer.collect.store import Export, Row, Store, questions, study_status
+from nearer.collect.study import ENDS, Study
 from nearer.data import check_fraction, check_integer
 from nearer.data.messages import counted, listed
 from nearer.data.splits import answers_naming
@@ -36,26 +37,22 @@ _AT_ONCE = 8  # participants who take turns
 _N_TRUE = 5000
 _SURE = 50.0  # log odds of a careful answer to an attention check
 
-Ask = Callable[[str, Mapping[str, Any]], dict[str, Any]]
+Ask = Callable[[str, Row], Row]
 
 
 class Mind:
     """How simulated participants choose: a `Crowd` that also recognises attention checks."""
 
-    def __init__(self, study: Study, crowd: Crowd, rng: np.random.Generator):
-        self._crowd, self.rng = crowd, rng
+    def __init__(self, study: Study, store: Store, crowd: Crowd, rng: np.random.Generator):
+        self._store, self._crowd, self.rng = store, crowd, rng
         self._number = {item.name: number for number, item in enumerate(study.items)}
         self._fields = {"before": study.before, "after": study.after}
-        self._known = {}  # the right options of the study's own attention checks
-        for row in study.questions.catch_questions:
-            head, options = parted(study.questions.kind, row)
-            self._known[(*head, frozenset(options))] = options[0 if head else -1]
 
-    def replies(self, step: str) -> dict[str, Any]:
+    def replies(self, step: str) -> Row:
         """Random replies to the questions of a step, and consent."""
         if step == "consent":
             return {"agree": True}
-        found: dict[str, Any] = {}
+        found: Row = {}
         for field in self._fields[step]:
             low, high = max(field.least, min(0.0, field.most)), min(field.most, max(100.0, field.least))
             number = float(np.clip(round(self.rng.uniform(low, high)), low, high))
@@ -63,17 +60,17 @@ class Mind:
             found[field.id] = number if field.kind == "number" else word
         return found
 
-    def choice(self, question: Mapping[str, Any], behaviour: str) -> list[int]:
+    def choice(self, question: Row, behaviour: str) -> list[int]:
         """The options chosen, nearest first."""
         options = [option["name"] for option in question["options"]]
         head = [question["head"]["name"]] if question["head"] else []
         # The pair that each option stands for: with the head, or the two that remain without it.
         pairs = [[*head, one] if head else options[:at] + options[at + 1 :] for at, one in enumerate(options)]
         score = self._crowd.log_likeness(np.array([[self._number[name] for name in pair] for pair in pairs]))
-        known = self._known.get((*head, frozenset(options)))
-        for at, (one, other) in enumerate(pairs):
-            if one == other or options[at] == known:
-                score[at] = score.max() + _SURE
+        with self._store.reading() as connection:
+            expected = connection.scalar(sa.select(questions.c.expected).where(questions.c.id == int(question["id"])))
+        if expected is not None:
+            score[expected] = score.max() + _SURE
         if behaviour == "guessing" or self.rng.random() < self._crowd.lapse:
             score[:] = 0.0
         sign = -1.0 if behaviour == "inverted" else 1.0
@@ -85,7 +82,7 @@ class Actor:
     name: str
     behaviour: str
     stays: float  # answers after which they leave
-    state: dict[str, Any] | None = None  # what the server said last
+    state: Row | None = None  # what the server said last
     token: str = ""
 
     def act(self, ask: Ask, mind: Mind) -> bool:
@@ -95,43 +92,43 @@ class Actor:
             self.token = self.state["participant"]
         elif self.state["finished"] or self.state["answered"] >= self.stays:
             return False
-        elif self.state["step"] != "questions":
-            body = {"participant": self.token, "step": self.state["step"], "values": mind.replies(self.state["step"])}
-            self.state = ask("step", body)
+        elif (step := self.state["step"]) != "questions":
+            self.state = ask("step", {"participant": self.token, "step": step, "values": mind.replies(step)})
         else:
             question = self.state["questions"][0]
-            choice = mind.choice(question, self.behaviour)
-            seconds = round(BEHAVIOURS[self.behaviour] * float(mind.rng.lognormal(0.0, 0.4)), 3)
-            body = {"participant": self.token, "question": question["id"], "choice": choice, "seconds": seconds}
+            body = {"participant": self.token, "question": question["id"]}
+            body["choice"] = mind.choice(question, self.behaviour)
+            body["seconds"] = round(BEHAVIOURS[self.behaviour] * float(mind.rng.lognormal(0.0, 0.4)), 3)
             self.state = ask("answer", body)
         return True
 
 
 def rehearse(
-    study: Study, folder: Path, n_participants: int = 60, *, guessing: float = 0.1, inverted: float = 0.05,
+    study: Study, folder: Path, n_participants: int | None = None, *, guessing: float = 0.1, inverted: float = 0.05,
     dropping_out: float = 0.1, wrong: float = 0.15, target: float = 0.9, rules: Any = None,
-    positions: Mapping[str, Any] | None = None, random_state: int = 0, progress: Callable[[str], None] | None = None,
-) -> dict[str, Any]:  # fmt: skip
+    positions: Any = None, random_state: int = 0, progress: Callable[[str], None] | None = None,
+) -> Row:  # fmt: skip
     """Let simulated participants answer a study; writes answers.db, answers.csv, report.html and methods.txt.
 
-    The server is a process of its own, without limits of rate; its database is answers.db in `folder`. The arguments
-    are the options of ``nearer collect rehearse``; `positions` are those of the objects. Returns what the study would
+    The server is a process of its own, without limits of rate, with a database of its own. The arguments are the
+    options of ``nearer collect rehearse``; `positions` are those of the objects. Returns what the study would
     yield, with the counts of each behaviour as ``people``.
     """
+    wanted = study.participants.wanted or sum(condition.wanted for condition in study.conditions)
+    count = check_integer(n_participants or wanted or 60, "n_participants", 3)
     asked = ExclusionRules(better_than_chance=True) if rules is None else ExclusionRules.read(rules)
     check_fraction(target, "target")
     note = progress or (lambda _: None)
     rng = np.random.default_rng(random_state)
     crowd = Crowd.calibrated(_points(study, positions, rng), wrong, rng)
     shares = {"guessing": guessing, "inverted": inverted, "dropping out": dropping_out}
-    actors = _cast(study, check_integer(n_participants, "n_participants", 3), shares, rng)
+    actors = _cast(study, count, shares, rng)
     store = Store(f"sqlite:///{(folder / 'answers.db').resolve()}", create=True)
     with contextlib.closing(store):
         with _served(study, store, int(rng.integers(2**31))) as ask:
-            _perform(study, store, actors, ask, Mind(study, crowd, rng), note)
+            _perform(study, store, actors, ask, Mind(study, store, crowd, rng), note)
         (folder / "answers.csv").write_text("".join(Export(store, study).lines("rehearsal")), "utf-8")
-        with store.reading() as connection:
-            progressed = participant_table(connection)
+        progressed = study_status(store, study)["people"]
     note("analysing the answers")
     data = read_comparisons(folder / "answers.csv", labels=[item.name for item in study.items]).comparisons
     model = OrdinalEmbedding(study.questions.map_dimensions, loss="tste", random_state=random_state)
@@ -154,7 +151,7 @@ def rehearse(
     return values | {"paragraph": _paragraph(values)}
 
 
-def _paragraph(values: Mapping[str, Any]) -> str:
+def _paragraph(values: Row) -> str:
     everybody, each = values["people"]["all"], values["answers_per_object"]
     count = counted(everybody["number"], "simulated participant")
     rows = {behaviour: values["people"][behaviour] for behaviour in BEHAVIOURS}
@@ -163,14 +160,14 @@ def _paragraph(values: Mapping[str, Any]) -> str:
     enough = "suffice" if values["suffices"] else "do not suffice"
     return (
         f"Of {count}, {everybody['kept']:,} are kept, {everybody['excluded']:,} excluded by the rules ({excluded}), "
-        f"and {everybody['not_judged']:,} gave no answers that count. "
+        f"and {everybody['not_judged']:,} left or were turned away before any answer that counts. "
         f"Each object occurs in {each['mean']:,.0f} answers of those kept on average, and in at least "
         f"{each['fewest']:,}. Their map {held}is right about {percent(values['right'])} of all questions: "
         f"for {percent(values['target'])}, {count} {enough}."
     )
 
 
-def _points(study: Study, positions: Mapping[str, Any] | None, rng: np.random.Generator) -> np.ndarray:
+def _points(study: Study, positions: Any, rng: np.random.Generator) -> np.ndarray:
     """Where the objects are for those who answer, of unit variance."""
     if positions is None:
         return rng.normal(size=(len(study.items), study.questions.map_dimensions))
@@ -226,7 +223,7 @@ def _served(study: Study, store: Store, seed: int) -> Iterator[Ask]:
         server = Supervisor("nearer.collect.server", options, listening)
         line = http.client.HTTPConnection("127.0.0.1", listening.getsockname()[1], timeout=60)
 
-        def ask(path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        def ask(path: str, body: Row) -> Row:
             line.request("POST", f"/api/{path}", json.dumps(body), {"Content-Type": "application/json"})
             response = line.getresponse()
             values = json.loads(response.read())
@@ -242,23 +239,25 @@ def _served(study: Study, store: Store, seed: int) -> Iterator[Ask]:
 
 
 def _counts(
-    actors: list[Actor], progressed: list[dict[str, Any]], judged: list[str], excluded: list[str]
+    actors: list[Actor], progressed: list[Row], judged: list[str], excluded: list[str]
 ) -> dict[str, dict[str, int]]:
     behaviour = {actor.name: actor.behaviour for actor in actors}
-    found = {}
-    for group in (*BEHAVIOURS, "all"):
-        rows = [row for row in progressed if group in ("all", behaviour[row["participant"]])]
-        names = [row["participant"] for row in rows]
-        checks = sum(row["catch_asked"] for row in rows)
-        found[group] = {
-            "number": len(rows),
-            "finished": sum(row["step"] == "finished" for row in rows),
-            "ended_otherwise": sum(row["step"] in ENDS and row["step"] != "finished" for row in rows),
-            "answers": sum(row["answered"] for row in rows),
-            "checks": checks,
-            "failed_checks": checks - sum(row["catch_right"] for row in rows),
-            "excluded": sum(name in excluded for name in names),
-            "not_judged": sum(name not in judged for name in names),
-            "kept": sum(name in judged and name not in excluded for name in names),
+    people = []
+    for row in progressed:
+        name, finished = row["participant"], row["step"] == "finished"
+        one = {
+            "number": 1,
+            "finished": finished,
+            "ended_otherwise": row["step"] in ENDS and not finished,
+            "answers": row["answered"],
+            "checks": row["catch_asked"],
+            "failed_checks": row["catch_asked"] - row["catch_right"],
+            "excluded": name in excluded,
+            "not_judged": name not in judged,
+            "kept": name in judged and name not in excluded,
         }
-    return found
+        people.append((behaviour[name], one))
+    return {
+        group: {count: sum(one[count] for its, one in people if group in (its, "all")) for count in people[0][1]}
+        for group in (*BEHAVIOURS, "all")
+    }

@@ -19,8 +19,8 @@ import sys
 import threading
 import time
 import traceback
-from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,28 +28,16 @@ import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from nearer.collect.desk import Desk, is_same, researcher_token, signed_number
-from nearer.collect.store import (
-    Batches,
-    Export,
-    Store,
-    Unavailable,
-    participant_table,
-    person_table,
-    reason,
-    rows_text,
-    study_status,
-)  # fmt: skip
+from nearer.collect.desk import Desk, is_same, signed_number
+from nearer.collect.store import Batches, Export, Row, Store, Unavailable, person_table, reason, rows_text, study_status
 from nearer.collect.study import ServerSettings, Study, page_files, read_study
 
 logger = logging.getLogger(__name__)
@@ -60,13 +48,13 @@ _STRICT = (
 )
 _OWN_PAGE = "default-src 'self' 'unsafe-inline' data: blob:; base-uri 'self'; frame-ancestors 'self'"
 # HTML objects may have inline styles, but no scripts.
-_ITEM = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'; sandbox"
-_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cache-Control": "no-cache",
-}
+_OBJECT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src 'self'; sandbox"
+_OF_OBJECTS = {"Content-Security-Policy": _OBJECT, "Cache-Control": "private, max-age=86400"}
+_HEADERS = [  # of all responses
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+]
 MAX_BODY = 16_384  # bytes of a request; an answer has about 200
 _BODY_SECONDS = 10.0
 _HEAD_BYTES = 16_384
@@ -82,37 +70,23 @@ _BACKLOG = 2048
 def make_app(study: Study, store: Store, seed: int | None = None) -> Starlette:
     """The web application of a study; the caller closes the store."""
     api = Api(study, store, seed)
-    routes: list[BaseRoute] = [
+    routes = [
         Route("/api/study", api.describe),
         Route("/api/start", api.start, methods=["POST"]),
-        Route("/api/next", api.next, methods=["POST"]),
-        Route("/api/step", api.step, methods=["POST"]),
-        Route("/api/answer", api.answer, methods=["POST"]),
+        Route("/api/next", api.task(api.desk.step), methods=["POST"]),
+        Route("/api/step", api.task(api.desk.step), methods=["POST"]),
+        Route("/api/answer", api.task(api.desk.answer), methods=["POST"]),
         Route("/health", api.health),
-        Route("/items/{number:int}", api.item),
-        Route("/researcher", page("researcher.html")),
-        Route("/api/openapi.json", page("openapi.json")),
         Route("/api/researcher/status", api.status),
         Route("/api/researcher/answers.csv", api.download),
         Route("/api/researcher/participants.csv", api.download_people),
         Route("/api/researcher/pause", api.pause, methods=["POST"]),
-        Mount("/assets", StaticFiles(directory=_PAGES)),
+        Route("/{path:path}", served_files(study)),
     ]
-    own = study.server.page
-    if own:
-        routes.append(Route("/{path:path}", own_page(page_files(study))))
-    else:
-        routes.append(Route("/", page("participant.html")))
-    headers = {**_HEADERS, "Content-Security-Policy": _OWN_PAGE if own else _STRICT}
-    middleware = [Middleware(_with_headers, headers=headers)]
-    if study.server.origins:
-        cors = Middleware(
-            CORSMiddleware, allow_origins=list(study.server.origins), allow_methods=["GET", "POST"],
-            allow_headers=["content-type"],
-        )  # fmt: skip
-        middleware.append(cors)
+    origins, methods = list(study.server.origins), ["GET", "POST"]
+    cors = Middleware(CORSMiddleware, origins, allow_methods=methods, allow_headers=["content-type"])
     handlers: Any = {HTTPException: _refused, Unavailable: _unavailable, SQLAlchemyError: _unavailable}
-    return Starlette(routes=routes, middleware=middleware, lifespan=api.lifespan, exception_handlers=handlers)
+    return Starlette(routes=routes, middleware=[cors], lifespan=api.lifespan, exception_handlers=handlers)
 
 
 class Api:
@@ -124,7 +98,7 @@ class Api:
         self._arrivals = Rate(limits.new_participants_per_minute / 60, limits.new_participants_per_minute)
         self._failures = Rate(0.2, 20)
         self._salt = secrets.token_bytes(16)
-        self._probing, self._probed, self._fault = asyncio.Lock(), -math.inf, ""
+        self._probes, self._fault = Rate(1 / _PROBE_SECONDS, 1), ""
         self.batches: Batches
 
     @contextlib.asynccontextmanager
@@ -134,22 +108,12 @@ class Api:
             yield
 
     async def describe(self, _request: Request) -> Response:
-        study, asked = self.study, self.study.questions
-        values = {
-            "title": study.title,
-            "language": study.language,
-            "texts": study.texts,
-            "kind": asked.kind,
-            "number": asked.number,
-            "cannot_tell": asked.cannot_tell,
-            "break_every": asked.break_every,
-            "before": [field.for_page() for field in study.before],
-            "after": [field.for_page() for field in study.after],
-            "id_names": study.participants.id,
-            "parameter_names": study.participants.parameters,
-            "anonymous": study.participants.anonymous,
-        }
-        return JSONResponse(values)
+        study, people = self.study, self.study.participants
+        values = {name: getattr(study, name) for name in ("title", "language", "texts")}
+        values |= {name: getattr(study.questions, name) for name in ("kind", "number", "cannot_tell", "break_every")}
+        values |= {step: [field.for_page() for field in getattr(study, step)] for step in ("before", "after")}
+        names = {"id_names": people.id, "parameter_names": people.parameters, "anonymous": people.anonymous}
+        return JSONResponse(values | names)
 
     async def start(self, request: Request) -> Response:
         given = await read_json(request)
@@ -169,49 +133,28 @@ class Api:
         done = await self.batches.run(self.desk.start, name, parameters, agreed)
         return JSONResponse({**done, "id": name})
 
-    async def next(self, request: Request) -> Response:
-        person = self._participant(await read_json(request))
-        return JSONResponse(await self.batches.run(self.desk.next, person))
+    def task(self, work: Callable[..., Row]) -> Callable[[Request], Awaitable[Response]]:
+        """Handler of what a participant who has a token asks of the desk."""
 
-    async def step(self, request: Request) -> Response:
-        given = await read_json(request)
-        person = self._participant(given)
-        values = given.get("values")
-        if not isinstance(values, dict):
-            raise HTTPException(422, "values: expected an object")
-        return JSONResponse(await self.batches.run(self.desk.step, person, given.get("step"), values))
+        async def respond(request: Request) -> Response:
+            given = await read_json(request)
+            return JSONResponse(await self.batches.run(work, self._participant(given), given))
 
-    async def answer(self, request: Request) -> Response:
-        given = await read_json(request)
-        if "choice" not in given:
-            raise HTTPException(422, "choice: got none, expected a list of whole numbers, or null")
-        person = self._participant(given)
-        told = given.get("question"), given["choice"], given.get("seconds")
-        return JSONResponse(await self.batches.run(self.desk.answer, person, *told))
+        return respond
 
     async def health(self, _request: Request) -> Response:
         """Whether answers can be stored: one write a second, however many ask."""
-        async with self._probing:
-            if time.monotonic() > self._probed + _PROBE_SECONDS:
+        if self._probes.allow("all"):
+            try:
+                await self.batches.run(self.store.probe)
                 self._fault = ""
-                try:
-                    await self.batches.run(self.store.probe, timeout=5)
-                except Unavailable as error:
-                    self._fault = str(error)
-                self._probed = time.monotonic()
+            except Unavailable as error:
+                self._fault = str(error)
         if self._fault:
             raise Unavailable(self._fault)
         return JSONResponse({"ok": True})
 
-    async def item(self, request: Request) -> Response:
-        """The media file of an object, by number: no path comes from the request."""
-        item = self.desk.by_number.get(request.path_params["number"])
-        if item is None or item.form == "text":
-            raise HTTPException(404)
-        headers = {"Content-Security-Policy": _ITEM, "Cache-Control": "private, max-age=86400"}
-        return FileResponse(item.content, media_type=item.media_type, headers=headers)
-
-    def _participant(self, given: dict[str, Any]) -> int:
+    def _participant(self, given: Row) -> int:
         """The number of the participant who sent a request; enforces the rate limit."""
         person = signed_number(self.store.secret, given.get("participant"))
         if person is None:
@@ -223,7 +166,7 @@ class Api:
     def _check_token(self, request: Request) -> None:
         """Refuse requests without the researcher's token, and limit the rate of wrong tokens."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and is_same(token, researcher_token(self.store)):
+        if kind.lower() == "bearer" and is_same(token, self.store.token):
             return
         if not self._failures.allow("all"):
             raise HTTPException(429, "token: too many wrong attempts; wait a minute")
@@ -231,18 +174,12 @@ class Api:
 
     def status(self, request: Request) -> Response:
         self._check_token(request)
-        self.store.end_late(self.study.participants.minutes)
-        with self.store.reading() as connection:
-            status, people = study_status(connection), participant_table(connection)
-            names = ("people", "map", "forecast", "background", "unfilled")
-            found = {name: self.store.finding(connection, name) for name in names}
-            share = self.desk.adaptive_share(connection)
-        judged = found["people"] or {}
-        images = {item.name: f"items/{number}" for number, item in self.desk.by_number.items() if item.form == "image"}
-        asked = self.study.questions
-        about = {"title": self.study.title, "kind": asked.kind, "number": asked.number, "adaptive": asked.adaptive}
-        about |= {"n_objects": len(self.study.items), "images": images, "adaptive_share": share}
-        rated = [{**person, "quality": judged.get(person["participant"])} for person in people]
+        status = study_status(self.store, self.study)
+        found = self.store.known("people", "map", "forecast", "background")
+        judged, study = found["people"] or {}, self.study
+        rated = [{**person, "quality": judged.get(person["participant"])} for person in status.pop("people")]
+        about = {"title": study.title, "adaptive": study.questions.adaptive, "n_objects": len(study.items)}
+        about["images"] = {item.name: item.address for item in study.items if item.form == "image"}
         return JSONResponse({**found, "study": about, "now": time.time(), "status": status, "people": rated})
 
     def download(self, request: Request) -> Response:
@@ -268,18 +205,24 @@ def _csv(lines: Iterator[str], name: str) -> Response:
     return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
 
-def page(name: str) -> Callable[[Request], Response]:
-    return lambda request: FileResponse(_PAGES / name, headers={"Content-Security-Policy": _STRICT})
-
-
-def own_page(files: Mapping[str, Path]) -> Callable[[Request], Response]:
-    """Handler of the files of the study's own page, by address: no path comes from the request."""
+def served_files(study: Study) -> Callable[[Request], Response]:
+    """Handler of all files, by address: no path comes from the request."""
+    ours = {f"assets/{path.name}": path for path in _PAGES.iterdir()}
+    ours |= {"researcher": _PAGES / "researcher.html", "api/openapi.json": _PAGES / "openapi.json"}
+    ours |= {} if study.server.page else {"": _PAGES / "participant.html"}
+    files: dict[str, tuple[Path, dict[str, str]]] = {}
+    for found, policy in ((page_files(study), _OWN_PAGE), (ours, _STRICT)):
+        headers = {"Content-Security-Policy": policy, "Cache-Control": "no-cache"}
+        files |= {address: (path, headers) for address, path in found.items()}
+    for item in study.items:
+        if isinstance(item.content, Path):
+            files[item.address] = item.content, {**_OF_OBJECTS, "Content-Type": item.media_type}
 
     def respond(request: Request) -> Response:
-        path = files.get(request.path_params["path"])
+        path, headers = files.get(request.path_params["path"], (None, None))
         if path is None or not path.is_file():
             raise HTTPException(404)
-        return FileResponse(path)
+        return FileResponse(path, headers=headers)
 
     return respond
 
@@ -300,38 +243,18 @@ class Sparse(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._often, self._left_out = Rate(0.1, 1), Counter[tuple[str, int]]()
+        self._often = Rate(0.1, 1)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        place = record.pathname, record.lineno
-        if not self._often.allow(place):
-            self._left_out[place] += 1
+        if not self._often.allow((record.pathname, record.lineno)):
             return False
         text = record.getMessage().split("\n")[0]
         if record.exc_info and record.exc_info[0]:
             text += f": {record.exc_info[0].__name__}"
             for frame in traceback.extract_tb(record.exc_info[2])[-1:]:
                 text += f" at {Path(frame.filename).name}:{frame.lineno}"
-        if more := self._left_out.pop(place, 0):
-            text += f" (and {more:,} more)"
         record.msg, record.args, record.exc_info, record.exc_text = text, (), None, None
         return True
-
-
-def _with_headers(app: Any, headers: Mapping[str, str]) -> Any:
-    """The application, with headers added to the responses that do not have them."""
-
-    async def serve(scope: Any, receive: Any, send: Any) -> None:
-        async def adding(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                given = MutableHeaders(scope=message)
-                for name, value in headers.items():
-                    given.setdefault(name, value)
-            await send(message)
-
-        await app(scope, receive, adding)
-
-    return serve
 
 
 class Rate:
@@ -356,13 +279,22 @@ class Rate:
 _SPARSE = Sparse()
 
 
-async def read_json(request: Request) -> dict[str, Any]:
+async def read_json(request: Request) -> Row:
     """Read a JSON object within the limits of size and time."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":  # a browser lets any site post text/plain without asking the server
         raise HTTPException(415, f"content-type: got {kind[:50]!r}, expected application/json")
+
+    async def read() -> bytes:
+        body = b""
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BODY:
+                raise HTTPException(413, f"body: got more than the {MAX_BODY} bytes allowed")
+        return body
+
     try:
-        values = json.loads(await asyncio.wait_for(_read(request), _BODY_SECONDS))
+        values = json.loads(await asyncio.wait_for(read(), _BODY_SECONDS))
     except asyncio.TimeoutError:
         raise HTTPException(408, f"body: did not arrive within {_BODY_SECONDS:g} seconds") from None
     except (ClientDisconnect, ValueError, RecursionError):
@@ -372,20 +304,11 @@ async def read_json(request: Request) -> dict[str, Any]:
     return values
 
 
-async def _read(request: Request) -> bytes:
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY:
-            raise HTTPException(413, f"body: got more than the {MAX_BODY} bytes allowed")
-    return body
-
-
 class Limits(HttpToolsProtocol):
     """Closes connections that uvicorn would keep.
 
-    Those whose headers are incomplete after 10 s or 16 KiB, that send a request before the last response (browsers do
-    not), and, when there are too many, those that have been idle for longest.
+    Those whose headers are incomplete after 10 s or 16 KiB, that send a request before the last response, and, when
+    there are too many, those that have been idle for longest.
     """
 
     _timer: asyncio.TimerHandle | None = None  # runs while headers are incomplete
@@ -453,7 +376,7 @@ def make_server(
     study: Study, store: Store, *, certificate: str | None = None, key: str | None = None, behind_proxy: bool = False,
     seed: int | None = None,
 ) -> uvicorn.Server:  # fmt: skip
-    """The server of a study; ``run([socket])`` serves until Ctrl-C or SIGTERM. A `seed` is that of a rehearsal."""
+    """The server of a study; ``run([socket])`` serves until Ctrl-C or SIGTERM. A rehearsal has a `seed`."""
     connections = _CONNECTIONS
     with contextlib.suppress(ImportError, ValueError, OSError):  # as many connections as the system allows
         import resource
@@ -467,9 +390,9 @@ def make_server(
         logging.getLogger(name).addFilter(_SPARSE)
     config = uvicorn.Config(
         make_app(study, store, seed), http=Limits, ws="none", log_config=None, access_log=False,
-        server_header=False, timeout_keep_alive=75, timeout_graceful_shutdown=5, limit_concurrency=connections,
-        backlog=_BACKLOG, proxy_headers=behind_proxy, forwarded_allow_ips="127.0.0.1,::1",
-        ssl_certfile=certificate, ssl_keyfile=key,
+        server_header=False, headers=_HEADERS, timeout_keep_alive=75, timeout_graceful_shutdown=5,
+        limit_concurrency=connections, backlog=_BACKLOG, proxy_headers=behind_proxy,
+        forwarded_allow_ips="127.0.0.1,::1", ssl_certfile=certificate, ssl_keyfile=key,
     )  # fmt: skip
     try:
         config.load()
@@ -482,11 +405,11 @@ def make_server(
 class Supervisor:
     """Runs ``python -m module`` and restarts it when it dies, after growing pauses.
 
-    The process reads its options from standard input (`read_options`), because the address of a database may hold a
-    password and command lines are public. It inherits the socket `listening`.
+    Its options come by standard input (`read_options`): the address of a database may hold a password, and command
+    lines are public. It inherits the socket `listening`.
     """
 
-    def __init__(self, module: str, options: dict[str, Any], listening: socket.socket | None = None):
+    def __init__(self, module: str, options: Row, listening: socket.socket | None = None):
         self._descriptors = [] if listening is None else [listening.fileno()]
         self._module = module
         self._options = json.dumps(options | {"descriptors": self._descriptors}) + "\n"
@@ -529,13 +452,13 @@ class Supervisor:
         self._thread.join(timeout=5)
 
 
-def read_options(at_end: Callable[[], None]) -> dict[str, Any]:
-    """The options from the `Supervisor` of this process; `at_end` is called when the supervisor is gone."""
+def read_options() -> Row:
+    """The options from the `Supervisor` of this process, which ends when the supervisor is gone."""
     options = json.loads(sys.stdin.readline())
 
     def watch() -> None:
         sys.stdin.read()
-        at_end()
+        os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, daemon=True).start()
     return options
@@ -543,7 +466,7 @@ def read_options(at_end: Callable[[], None]) -> dict[str, Any]:
 
 def main() -> None:
     """Serve as one of several processes that share a socket."""
-    options = read_options(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    options = read_options()
     study, store = read_study(options["study"]), Store(options["database"])
     make_server(study, store, **options["server"]).run([socket.socket(fileno=options["descriptors"][0])])
     store.close()

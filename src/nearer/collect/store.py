@@ -28,13 +28,15 @@ from nearer.io.files import atomic_write
 from nearer.io.text import csv_text, text_cells
 from nearer.tables.decode import SIDES
 
-_SCHEMA = "2"
+_SCHEMA = 3
 _LOCK = 0x6E656172  # advisory lock of PostgreSQL while tables are created
 _PRESENT = 60.0  # seconds since the last answer
 AWAY = 1800.0  # seconds without an answer, after which a participant has left
 _MOST = 128  # tasks in a transaction of SQLite
 _THREADS = 8  # connections to PostgreSQL
 _WAITING = 4_000  # tasks that may wait
+# Of each participant, on the page.
+_PROGRESS = ("participant", "step", "condition", "answered", "total", "visits", "seen", "catch_right", "catch_asked")
 _DETAILS = ("participant", "side", "seconds", "order", "catch", "correct", "chosen_by", "answered_at")
 _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 tables = sa.MetaData()
@@ -42,12 +44,7 @@ tables = sa.MetaData()
 meta = sa.Table(
     "meta", tables,
     sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
-)  # fmt: skip
-items = sa.Table(
-    "items", tables,
-    sa.Column("id", _ID, primary_key=True, autoincrement=True),
-    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("value", sa.Text, nullable=False),  # JSON
 )  # fmt: skip
 participants = sa.Table(
     "participants", tables,
@@ -58,25 +55,28 @@ participants = sa.Table(
     sa.Column("consent_version", sa.Text, nullable=False, default=""),
     sa.Column("parameters", sa.Text, nullable=False, default="{}"),  # JSON object
     sa.Column("replies", sa.Text, nullable=False, default="{}"),  # JSON object: questions before and after
-    sa.Column("started", sa.Double, nullable=False),
+    sa.Column("opened", sa.Double, nullable=False),
     sa.Column("consented", sa.Double),
     sa.Column("ended", sa.Double),
     sa.Column("seen", sa.Double, nullable=False),  # time of the last answer or step
-    sa.Column("visits", sa.Integer, nullable=False),
+    sa.Column("visits", sa.Integer, nullable=False, default=0),
     sa.Column("total", sa.Integer, nullable=False),
-    sa.Column("answered", sa.Integer, nullable=False),
+    sa.Column("answered", sa.Integer, nullable=False, default=0),
+    sa.Column("catch_asked", sa.Integer, nullable=False, default=0),  # attention checks answered
+    sa.Column("catch_right", sa.Integer, nullable=False, default=0),
     sqlite_autoincrement=True,  # tokens of a deleted participant fit nobody else
 )  # fmt: skip
 questions = sa.Table(
     "questions", tables,
     sa.Column("id", _ID, primary_key=True, autoincrement=True),
-    sa.Column("participant", _ID, sa.ForeignKey("participants.id"), nullable=False),
+    sa.Column("participant", _ID, sa.ForeignKey("participants.id", ondelete="CASCADE"), nullable=False),
     sa.Column("position", sa.Integer, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("n_chosen", sa.Integer, nullable=False),
     sa.Column("ordered", sa.Boolean, nullable=False),
-    sa.Column("shown", sa.Text, nullable=False),  # objects: the head, then the options as on the screen
+    sa.Column("shown", sa.Text, nullable=False),  # JSON list: the head, then the options as on the screen
     sa.Column("key", sa.Text, nullable=False),  # equal for equal questions
+    sa.Column("planned", sa.Text, nullable=False),  # "ready" where a chosen question was to be asked
     sa.Column("chosen_by", sa.Text, nullable=False),
     sa.Column("expected", sa.Integer),  # the right option of an attention check
     sa.Column("asked", sa.Double, nullable=False),
@@ -90,7 +90,7 @@ sa.Index("questions_random", questions.c.kind, questions.c.id, sqlite_where=_RAN
 # The primary key allows one answer per question: a resent answer counts once.
 answers = sa.Table(
     "answers", tables,
-    sa.Column("question", _ID, sa.ForeignKey("questions.id"), primary_key=True, autoincrement=False),
+    sa.Column("question", sa.ForeignKey("questions.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
     sa.Column("choice", sa.Text),  # JSON list of options; NULL: cannot tell
     sa.Column("seconds", sa.Double),
     sa.Column("answered", sa.Double, nullable=False),
@@ -111,6 +111,7 @@ audit = sa.Table(
     sa.Column("how", sa.Text, nullable=False),
 )  # fmt: skip
 _T = TypeVar("_T")
+Row = dict[str, Any]  # of a table, or a JSON object
 
 
 def insert(source: sa.Connection | sa.Engine, table: sa.Table) -> Any:
@@ -135,10 +136,8 @@ class Store:
                     raise FileFormatError(f"{self.shown}: holds no study yet; start it with: nearer collect serve")
                 schema = self.value(connection, "schema")
                 if schema != _SCHEMA:
-                    raise FileFormatError(
-                        f"{self.shown}: got schema {schema}, expected {_SCHEMA}; use the other version"
-                    )
-                self.secret = bytes.fromhex(str(self.value(connection, "secret")))
+                    raise FileFormatError(f"{self.shown}: got schema {schema}, expected {_SCHEMA}; use that version")
+                self.secret: str = self.value(connection, "secret")
         except sa.exc.DBAPIError as error:
             raise FileFormatError(f"{self.shown}: cannot be opened: {reason(error)}") from error
         self._opened = self._files()
@@ -153,7 +152,7 @@ class Store:
             yield connection
         # Checked after the commit: SQLite writes to a file that was deleted as if it were there.
         if self._files() != self._opened:
-            raise Unavailable("the file of the database was deleted or replaced; put it back, or restart the server")
+            raise Unavailable("the file of the database was deleted or replaced; put it back, or restart")
 
     def reading(self) -> contextlib.AbstractContextManager[sa.Connection]:
         """A read transaction on a snapshot; it does not block writers."""
@@ -164,7 +163,8 @@ class Store:
             if not self.is_sqlite:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
             tables.create_all(connection)
-            rows = [{"key": "schema", "value": _SCHEMA}, {"key": "secret", "value": secrets.token_hex(32)}]
+            made = {"schema": _SCHEMA, "secret": secrets.token_hex(32), "token": secrets.token_urlsafe(18)}
+            rows = [{"key": key, "value": json.dumps(value)} for key, value in made.items()]
             connection.execute(insert(connection, meta).on_conflict_do_nothing(), rows)
 
     def _files(self) -> dict[str, tuple[int, int]]:
@@ -176,29 +176,21 @@ class Store:
                 found[ending] = file.st_dev, file.st_ino
         return found
 
-    def number_items(self, names: Sequence[str]) -> dict[str, int]:
-        """Permanent numbers of all objects, including those removed from the study."""
-        with self.writing() as connection:
-            known = set(connection.scalars(sa.select(items.c.name)))
-            fresh = [{"name": name} for name in names if name not in known]
-            if fresh:
-                connection.execute(insert(connection, items).on_conflict_do_nothing(), fresh)
-            return {row.name: row.id for row in connection.execute(sa.select(items))}
-
     @staticmethod
-    def value(connection: sa.Connection, key: str) -> str | None:
-        return connection.scalar(sa.select(meta.c.value).where(meta.c.key == key))
+    def value(connection: sa.Connection, key: str) -> Any:
+        """What is kept under a key; None if nothing is."""
+        return json.loads(connection.scalar(sa.select(meta.c.value).where(meta.c.key == key)) or "null")
 
     @staticmethod
     def count(connection: sa.Connection, table: sa.Table, *conditions: Any) -> int:
         return connection.scalar(sa.select(sa.func.count()).select_from(table).where(*conditions)) or 0
 
     @classmethod
-    def put(cls, connection: sa.Connection, key: str, value: str) -> str | None:
+    def put(cls, connection: sa.Connection, key: str, value: Any) -> Any:
         """Keep a value under a key; returns the one before."""
-        before = cls.value(connection, key)
-        statement = insert(connection, meta).values(key=key, value=value)
-        connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_={"value": value}))
+        before, text = cls.value(connection, key), json.dumps(value, allow_nan=False)
+        statement = insert(connection, meta).values(key=key, value=text)
+        connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_={"value": text}))
         return before
 
     @staticmethod
@@ -208,14 +200,14 @@ class Store:
 
     def probe(self, connection: sa.Connection) -> None:
         """Write to the database, and check that it is the one that was opened."""
-        if self.value(connection, "secret") != self.secret.hex():
+        if self.value(connection, "secret") != self.secret:
             raise Unavailable("the database was replaced by another one; restart the server")
-        self.put(connection, "probed", str(time.time()))
+        self.put(connection, "probed", time.time())
 
     def set_paused(self, paused: bool, how: str) -> bool:
         """Pause or resume handing out questions; returns whether this changed anything."""
         with self.writing() as connection:
-            changed = (self.put(connection, "paused", str(int(paused))) == "1") != paused
+            changed = bool(self.put(connection, "paused", paused)) != paused
             if changed:
                 self.note(connection, "pause" if paused else "resume", how)
             return changed
@@ -223,21 +215,17 @@ class Store:
     def rotate(self, how: str) -> None:
         """Make the researcher's token invalid, also for running servers; there is a new one."""
         with self.writing() as connection:
-            self.put(connection, "rotation", secrets.token_hex(16))
+            self.put(connection, "token", secrets.token_urlsafe(18))
             self.note(connection, "token", how)
 
     def delete(self, name: str, how: str) -> int:
         """Delete a participant and all their answers; returns how many. The audit does not say whose."""
         with self.writing() as connection:
-            found = sa.select(participants.c.id).where(participants.c.name == name)
-            number = connection.scalar(found.with_for_update())
-            if number is None:
+            gone = sa.delete(participants).where(participants.c.name == name).returning(participants.c.answered)
+            n_answers = connection.scalar(gone)  # questions and answers go with their participant
+            if n_answers is None:
                 raise ValueError(f"participant: got {name!r}, expected the id of a participant of the study")
-            theirs = sa.select(questions.c.id).where(questions.c.participant == number)
-            n_answers = connection.execute(sa.delete(answers).where(answers.c.question.in_(theirs))).rowcount
-            connection.execute(sa.delete(questions).where(questions.c.participant == number))
-            connection.execute(sa.delete(participants).where(participants.c.id == number))
-            connection.execute(sa.delete(meta).where(meta.c.key == "found people"))  # computed again
+            connection.execute(sa.delete(meta).where(meta.c.key == "people"))  # computed again
             self.note(connection, "delete", how)
         if self.is_sqlite:  # also from the log of changes
             with contextlib.closing(self.engine.raw_connection()) as raw:
@@ -253,12 +241,19 @@ class Store:
                 ended = {"step": "timed_out", "ended": participants.c.consented + 60 * minutes}
                 connection.execute(sa.update(participants).where(*late).values(ended))
 
-    def keep_finding(self, name: str, value: Any) -> None:
+    def keep(self, key: str, value: Any) -> None:
         with self.writing() as connection:
-            self.put(connection, f"found {name}", json.dumps(value, allow_nan=False))
+            self.put(connection, key, value)
 
-    def finding(self, connection: sa.Connection, name: str) -> dict[str, Any] | None:
-        return json.loads(self.value(connection, f"found {name}") or "null")
+    @property
+    def token(self) -> str:
+        """What opens the researcher's page, as of now."""
+        return self.known("token")["token"]
+
+    def known(self, *keys: str) -> Row:
+        """What is kept under some keys."""
+        with self.reading() as connection:
+            return {key: self.value(connection, key) for key in keys}
 
 
 def reason(error: Exception) -> str:
@@ -309,8 +304,8 @@ _Task = tuple[Callable[[sa.Connection], Any], Future[Any]]
 class Batches:
     """Threads that run tasks on the database: functions of a connection.
 
-    SQLite has one thread, and tasks that arrive during a commit share the next transaction, that is, one write to the
-    disk. PostgreSQL has several, each with one task at a time. A result is delivered after its commit.
+    SQLite has one thread, and tasks that arrive during a commit share the next one. PostgreSQL has several, each with
+    one task at a time. A result is delivered after its commit.
     """
 
     def __init__(self, store: Store):
@@ -367,77 +362,64 @@ def _result(work: Callable[[sa.Connection], Any], connection: sa.Connection) -> 
         return refusal
 
 
-def study_status(connection: sa.Connection) -> dict[str, Any]:
-    """Counts; `present` answered in the last minute, `per_minute` covers 60, oldest first."""
+def study_status(store: Store, study: Study) -> Row:
+    """Counts, and how far each participant is; `present` answered in the last minute."""
+    store.end_late(study.participants.minutes)
     now = time.time()
-    over, step = participants.c.step.in_(ENDS), participants.c.step
-    people = sa.select(
-        sa.func.count().label("participants"),
-        sa.func.count().filter(step == "finished").label("finished"),
-        sa.func.count().filter(participants.c.seen > now - _PRESENT, ~over).label("present"),
-        sa.func.coalesce(sa.func.sum(participants.c.answered), 0).label("answers"),
-    )
-    steps: dict[str, int] = dict(connection.execute(sa.select(step, sa.func.count()).group_by(step)).all())
-    consented = Store.count(connection, participants, participants.c.consented.is_not(None))
-    spent = sa.select(participants.c.ended - participants.c.consented).where(step == "finished")
-    took = connection.scalars(spent).all()
-    left = sa.select(participants.c.answered, sa.func.count()).group_by(participants.c.answered)
-    left = left.where(step == "questions", participants.c.seen < now - AWAY).order_by(participants.c.answered)
     minute = sa.cast(sa.func.floor((now - answers.c.answered) / 60), sa.Integer)
     recent = sa.select(minute.label("ago"), sa.func.count()).where(answers.c.answered > now - 3600).group_by("ago")
-    counts = dict(connection.execute(recent).all())
+    latest = sa.select(questions.c.planned, questions.c.chosen_by).order_by(questions.c.id.desc()).limit(1000)
+    with store.reading() as connection:
+        people = _people(connection)
+        counts = dict(connection.execute(recent).all())
+        slots = [chosen_by != "random" for planned, chosen_by in connection.execute(latest) if planned == "ready"]
+        found = {
+            "cannot_tell": store.count(connection, answers, answers.c.choice.is_(None)),
+            "questions_ready": store.count(connection, ready),
+            "paused": bool(store.value(connection, "paused")),
+            "unfilled": store.value(connection, "unfilled"),
+            "audit": [dict(row) for row in connection.execute(sa.select(audit).order_by(audit.c.id)).mappings()],
+        }
+    steps = Counter(person["step"] for person in people)
+    took = [person["ended"] - person["consented"] for person in people if person["step"] == "finished"]
+    left = [one["answered"] for one in people if one["step"] == "questions" and one["seen"] < now - AWAY]
+    consented = sum(person["consented"] is not None for person in people)
     return {
-        **connection.execute(people).one()._mapping,
-        "funnel": {"opened": sum(steps.values()), "consented": consented, **{end: steps.get(end, 0) for end in ENDS}},
+        **found,
+        "present": sum(person["seen"] > now - _PRESENT and person["step"] not in ENDS for person in people),
+        "answers": sum(person["answered"] for person in people),
+        "per_minute": [counts.get(ago, 0) for ago in range(59, -1, -1)],  # the oldest first
+        "funnel": {"opened": len(people), "consented": consented, **{end: steps[end] for end in ENDS}},
         "median_minutes": statistics.median(took) / 60 if took else None,
-        "left_after": [list(row) for row in connection.execute(left)],  # answers, people who left after so many
-        "answers_last_minute": counts.get(0, 0),
-        "cannot_tell": Store.count(connection, answers, answers.c.choice.is_(None)),
-        "questions_ready": Store.count(connection, ready),
-        "paused": Store.value(connection, "paused") == "1",
-        "per_minute": [counts.get(ago, 0) for ago in range(59, -1, -1)],
+        "left_after": sorted(Counter(left).items()),  # answers, people who left after so many
+        "adaptive_share": sum(slots) / len(slots) if slots else None,  # of those planned lately
+        "people": [{name: person[name] for name in _PROGRESS} for person in people],
     }
 
 
-def participant_table(connection: sa.Connection) -> list[dict[str, Any]]:
-    """Way through the study, progress and attention checks of each participant."""
-    checked = sa.select(participants.c.name, questions.c.expected, answers.c.choice)
-    checked = checked.select_from(questions.join(answers).join(participants)).where(questions.c.expected.is_not(None))
-    asked, right = Counter[str](), Counter[str]()
-    for person, expected, choice in connection.execute(checked):
-        asked[person] += 1
-        right[person] += choice is not None and json.loads(choice)[0] == expected
-    shown = [column for column in participants.c if column.name not in ("id", "name", "parameters", "replies")]
-    people = sa.select(participants.c.name.label("participant"), *shown).order_by(participants.c.id)
-    return [
-        {**row, "catch_right": right[row["participant"]], "catch_asked": asked[row["participant"]]}
-        for row in connection.execute(people).mappings()
-    ]
+def _people(connection: sa.Connection) -> list[Row]:
+    """All that is stored about each participant."""
+    everybody = connection.execute(sa.select(participants).order_by(participants.c.id))
+    return [{**row, "participant": row["name"]} for row in everybody.mappings()]
 
 
-def audit_lines(connection: sa.Connection) -> list[dict[str, Any]]:
-    return [dict(row) for row in connection.execute(sa.select(audit).order_by(audit.c.id)).mappings()]
-
-
-def person_table(store: Store, study: Study, how: str, action: str = "export participants") -> list[dict[str, Any]]:
+def person_table(store: Store, study: Study, how: str, action: str = "export participants") -> list[Row]:
     """The cells of each participant, by the names of `Study.person_columns`; noted in the audit."""
     store.end_late(study.participants.minutes)
     with store.writing() as connection:
         store.note(connection, action, how)
-        known = sa.select(participants.c.name, participants.c.parameters, participants.c.replies)
-        own = {name: json.loads(given) | json.loads(said) for name, given, said in connection.execute(known)}
-        people = participant_table(connection)
+        people = _people(connection)
     rows = []
     for person in people:
-        opened, consented, ended = (person[name] for name in ("started", "consented", "ended"))
-        times = {"opened_at": _utc(opened), "consented_at": _utc(consented), "ended_at": _utc(ended)}
-        spent = round((ended - consented) / 60, 2) if ended and consented else None
-        cells = {**person, **times, "status": person["step"], "minutes": spent, **own[person["participant"]]}
+        cells = person | {f"{name}_at": _utc(person[name]) for name in ("opened", "consented", "ended")}
+        cells |= json.loads(person["parameters"]) | json.loads(person["replies"]) | {"status": person["step"]}
+        if person["ended"] and person["consented"]:
+            cells["minutes"] = round((person["ended"] - person["consented"]) / 60, 2)
         rows.append({name: "" if cells.get(name) is None else cells[name] for name in study.person_columns})
     return rows
 
 
-def payments(store: Store, study: Study, how: str) -> list[dict[str, Any]]:
+def payments(store: Store, study: Study, how: str) -> list[Row]:
     """What the rules of study.toml say about each participant: action, bonus and reason."""
     rules = study.payments
     seconds = defaultdict[str, list[float]](list)
@@ -450,18 +432,19 @@ def payments(store: Store, study: Study, how: str) -> list[dict[str, Any]]:
         name, right, asked = person["participant"], person["catch_right"], person["catch_asked"]
         passed = right / asked if asked else 1.0
         median = statistics.median(seconds[name] or [math.inf])
-        action, bonus = person["status"], 0.0
-        reasons = [f"status: {action}"]
-        if action == "finished":
-            reasons = [f"passed {right} of {asked} attention checks"] if passed < rules.reject_catch_passed else []
-            reasons += [f"median answer in {median:.2f} s"] if median < rules.reject_min_seconds else []
-            action = "reject" if reasons else "approve"
-            bonus = rules.bonus if not reasons and passed >= rules.bonus_catch_passed else 0.0
-            reasons = reasons or [f"finished, passed {right} of {asked} attention checks"]
-        elif action not in ENDS:
-            action = "none"
+        status, checks = person["status"], f"passed {right} of {asked} attention checks"
+        broken = [checks] if passed < rules.reject_catch_passed else []
+        broken += [f"median answer in {median:.2f} s"] if median < rules.reject_min_seconds else []
+        bonus: float = 0
+        if status != "finished":
+            action, reason = status if status in ENDS else "none", f"status: {status}"
+        elif broken:
+            action, reason = "reject", "; ".join(broken)
+        else:
+            action, reason = "approve", f"finished, {checks}"
+            bonus = rules.bonus if passed >= rules.bonus_catch_passed else 0.0
         own = {parameter: person[parameter] for parameter in study.participants.parameters}
-        rows.append({"participant": name, "action": action, "bonus": bonus, "reason": "; ".join(reasons), **own})
+        rows.append({"participant": name, "action": action, "bonus": bonus, "reason": reason, **own})
     return rows
 
 
@@ -493,16 +476,12 @@ class Export:
         wanted = sa.select(questions, answers, *about).order_by(questions.c.id)
         wanted = wanted.select_from(questions.join(answers).join(participants))
         with self._store.reading() as connection:
-            names = dict(connection.execute(sa.select(items.c.id, items.c.name)).all())
             for row in connection.execution_options(yield_per=2000).execute(wanted):
-                shown = [names[number] for number in json.loads(row.shown)]
-                if row.kind != self._asked.kind:
-                    self.left_out[f"a question of another kind ({row.kind})"] += 1
+                shown = json.loads(row.shown)
+                if (row.kind, len(shown)) != (self._asked.kind, self._asked.n_items):
+                    self.left_out[f"the question was of another kind ({row.kind}, {len(shown)} objects)"] += 1
                 elif row.choice is None:
                     self.left_out["cannot tell"] += 1
-                elif len(shown) != self._asked.n_items:
-                    why = f"a question with {len(shown) - 1} options instead of {self._asked.n_shown}"
-                    self.left_out[why] += 1
                 else:
                     self.n_rows += 1
                     yield [*_cells(row, shown, json.loads(row.choice)), row.condition][: len(self.columns)]

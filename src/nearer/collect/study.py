@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import functools
 import hashlib
 import json
 import math
 import shutil
-import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from nearer.data import is_number
 from nearer.data.messages import FileFormatError, counted, did_you_mean, listed, shown
 from nearer.data.validate import is_unicode
 from nearer.registry import COLLECTED, KINDS, SUGGESTED
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from nearer.tables.layout import tomllib
 
 _T = TypeVar("_T")
 _TEMPLATE = Path(__file__).with_name("study.toml")
@@ -68,6 +62,16 @@ class Item:
     def media_type(self) -> str:
         return ENDINGS[self.form][Path(self.content).suffix.lower()]
 
+    @property
+    def address(self) -> str:
+        """Of its file on the server; another object never has it, also after the list was changed."""
+        return f"items/{digest(self.name)}"
+
+
+def digest(text: str) -> str:
+    """A short text that no two texts share."""
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
 
 def _number(default: float, least: float, most: float = math.inf) -> Any:
     """A setting that is a number from `least` to `most`."""
@@ -101,14 +105,13 @@ class QuestionSettings:
         return {"triplets": 2, "odd-one-out": 3}.get(self.kind, self.options)
 
     @property
-    def n_chosen(self) -> int:
-        """Number of options to choose."""
-        return self.choose if self.kind == "rankings" else 1
-
-    @property
     def n_items(self) -> int:
         """Objects in a question, including the head."""
-        return self.n_shown + (self.kind != "odd-one-out")
+        return self.n_shown + self.n_heads()
+
+    def n_heads(self, catch: bool = False) -> int:
+        """How often the head of a question, or of an attention check, is among its objects."""
+        return 2 if catch else int(self.kind != "odd-one-out")
 
 
 @dataclass(frozen=True)
@@ -189,31 +192,25 @@ class ServerSettings:
 
 @dataclass(frozen=True)
 class Study:
-    """The contents of study.toml and items.csv; `texts` is what participants read."""
+    """The contents of items.csv, and of study.toml."""
 
     folder: Path
-    title: str
-    language: str
     items: list[Item]
-    questions: QuestionSettings
-    participants: ParticipantSettings
-    completion: CompletionSettings
-    payments: PaymentSettings
-    server: ServerSettings
-    before: tuple[Field, ...]
-    after: tuple[Field, ...]
-    conditions: tuple[Condition, ...]  # one without a name if study.toml has none
-    texts: dict[str, str]
+    title: str = "A study"
+    language: str = "en"
+    questions: QuestionSettings = QuestionSettings()
+    participants: ParticipantSettings = ParticipantSettings()
+    completion: CompletionSettings = CompletionSettings()
+    payments: PaymentSettings = PaymentSettings()
+    server: ServerSettings = ServerSettings()
+    before: tuple[Field, ...] = ()
+    after: tuple[Field, ...] = ()
+    conditions: tuple[Condition, ...] = ()  # one without a name if study.toml has none
+    texts: dict[str, str] = dataclasses.field(default_factory=dict)  # what participants read
 
     @property
     def database(self) -> str:
         return f"sqlite:///{(self.folder / 'answers.db').resolve()}"
-
-    @property
-    def consent_version(self) -> str:
-        """The version that study.toml declares, or a checksum of the text."""
-        declared, text = self.participants.consent_version, self.texts["consent"].encode()
-        return declared or hashlib.sha256(text).hexdigest()[:8]
 
     @property
     def person_columns(self) -> list[str]:
@@ -237,16 +234,16 @@ def read_items(path: str | Path) -> list[Item]:
             f"{path}: line 1: got the columns {', '.join(header) or 'none'}, expected name and one of "
             f"{', '.join(FORMS)}, and optionally alt"
         )
-    return _read_lines(path, rows[1:], 2, functools.partial(_item, path.parent, header))
+    return _items(path, header, rows[1:], 2)
 
 
-def _read_lines(path: Path, lines: Sequence[Any], first: int, made: Callable[[Any], Item]) -> list[Item]:
-    """The objects that `made` makes of lines that are not blank; the first one has the number `first`."""
+def _items(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]], first: int) -> list[Item]:
+    """The objects of rows that are not blank; the first one is at line `first`."""
     items: dict[str, Item] = {}
-    for number, line in enumerate(lines, first):
-        if any(map(str.strip, line)):
+    for number, row in enumerate(rows, first):
+        if any(map(str.strip, row)):
             try:
-                item = made(line)
+                item = _item(path.parent, header, row)
                 if item.name in items:
                     raise ValueError(f"the name {item.name!r} occurs twice, expected each object once")
             except ValueError as error:
@@ -283,72 +280,56 @@ def read_study(folder: str | Path) -> Study:
     path = folder / _CONFIG
     if not path.is_file():
         raise FileFormatError(f"{path}: no such file; create a study with: nearer collect new {folder}")
+    items = read_items(folder / _ITEMS)
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        study = _study(folder, given)
+        study = _made("", given, Study, folder=folder, items=items)
+        asked = study.questions.kind
+        _check("questions.kind", asked, asked in COLLECTED, f"one of {listed(map(repr, COLLECTED))}")
+        standard = tomllib.loads(_config("", asked))["texts"]
+        _refuse_unknown("texts.", study.texts, standard)
+        texts = {name: _made(f"texts.{name}", text, str).strip() for name, text in (standard | study.texts).items()}
+        study = dataclasses.replace(study, texts=texts, conditions=study.conditions or (Condition(),))
         _check_all(study)
-    except FileFormatError:
-        raise
     except ValueError as error:  # also of decoding
         raise FileFormatError(f"{path}: {error}") from error
     return study
 
 
-def _study(folder: Path, given: dict[str, Any]) -> Study:
-    sections: dict[str, Any] = {
-        "questions": QuestionSettings, "participants": ParticipantSettings,
-        "completion": CompletionSettings, "payments": PaymentSettings, "server": ServerSettings,
-    }  # fmt: skip
-    repeated: dict[str, Any] = {"before": Field, "after": Field, "conditions": Condition}
-    top = {"title": "A study", "language": "en", "items": _ITEMS}
-    kinds = dict.fromkeys(top, "str") | dict.fromkeys((*sections, "texts"), "dict")
-    given = top | _values("", given, kinds | dict.fromkeys(repeated, "tuple[dict, ...]"))
-    filled = {name: _settings(f"{name}.", cls, given.get(name, {})) for name, cls in sections.items()}
-    for name, cls in repeated.items():
-        rows = enumerate(given.get(name, ()), 1)
-        filled[name] = tuple(_settings(f"{name} {number}: ", cls, row) for number, row in rows)
-    filled["conditions"] = filled["conditions"] or (Condition(),)
-    asked = filled["questions"].kind
-    standard = tomllib.loads(_config("", asked if asked in COLLECTED else "triplets"))["texts"]
-    texts = standard | _values("texts.", given.get("texts", {}), dict.fromkeys(standard, "str"))
-    texts = {name: text.strip() for name, text in texts.items()}
-    items = read_items(folder / given["items"])
-    return Study(folder, given["title"], given["language"], items, **filled, texts=texts)
-
-
-def _settings(prefix: str, cls: Any, given: Mapping[str, Any]) -> Any:
-    values = _values(prefix, given, cls.__annotations__)
-    for field in dataclasses.fields(cls):
-        least, most = field.metadata.get("range", (-math.inf, math.inf))
-        value = values.get(field.name, field.default)
-        if field.metadata and not least <= value <= most:
-            expected = f"a number from {least} {'on' if most == math.inf else f'to {most}'}"
-            raise ValueError(f"{prefix}{field.name}: got {value}, expected {expected}")
-    return cls(**values)
-
-
-def _values(prefix: str, given: Mapping[str, Any], kinds: Mapping[str, str]) -> dict[str, Any]:
-    """The checked values of a table of the file; `kinds` maps the names it may have to their annotations."""
-    for name in given:
-        if name not in kinds:
-            hint = did_you_mean(name, list(kinds)) or f"; known are {listed(kinds, 20)}"
-            raise ValueError(f"{prefix}{name}: unknown{hint}")
-    return {name: _value(f"{prefix}{name}", value, kinds[name]) for name, value in given.items()}
-
-
-_CALLED: dict[str, tuple[Any, str]] = {
-    "str": (str, "a text"), "int": (int, "a whole number"), "float": ((int, float), "a number"),
-    "bool": (bool, "true or false"), "tuple": (list, "a list"), "dict": (dict, "a table"),
+_CALLED: dict[Any, tuple[Any, str]] = {
+    str: (str, "a text"), int: (int, "a whole number"), float: ((int, float), "a number"),
+    bool: (bool, "true or false"), tuple: (list, "a list"), dict: (dict, "a table"),
 }  # fmt: skip
 
 
-def _value(name: str, value: Any, kind: str) -> Any:
-    """The value, checked against an annotation such as ``int`` or ``tuple[str, ...]``."""
-    outer, _, inner = kind.removesuffix(", ...]").partition("[")
-    types, called = _CALLED[outer]
-    if not isinstance(value, types) or (isinstance(value, bool) and kind != "bool"):
+def _made(name: str, value: Any, wanted: Any, **known: Any) -> Any:
+    """A checked value of the file, of a type such as ``tuple[str, ...]``, or settings."""
+    outer = get_origin(wanted) or wanted
+    types, called = _CALLED.get(outer, _CALLED[dict])
+    if not isinstance(value, types) or (isinstance(value, bool) and outer is not bool):
         raise ValueError(f"{name}: got {shown(value)}, expected {called}")
-    return tuple(_value(name, each, inner) for each in value) if inner else value
+    if outer is tuple:
+        return tuple(_made(name, one, get_args(wanted)[0]) for one in value)
+    if outer in _CALLED:
+        return value
+    prefix = f"{name}." if name else ""
+    fields = {field.name: field for field in dataclasses.fields(wanted) if field.name not in known}
+    _refuse_unknown(prefix, value, fields)
+    hints = get_type_hints(wanted)
+    made = {key: _made(f"{prefix}{key}", one, hints[key]) for key, one in value.items()}
+    for key, number in made.items():
+        if "range" in fields[key].metadata:
+            least, most = fields[key].metadata["range"]
+            expected = f"a number from {least} {'on' if most == math.inf else f'to {most}'}"
+            _check(f"{prefix}{key}", number, least <= number <= most, expected)
+    return wanted(**known, **made)
+
+
+def _refuse_unknown(prefix: str, given: Iterable[str], known: Iterable[str]) -> None:
+    for name in given:
+        if name not in known:
+            hint = did_you_mean(name, list(known)) or f"; known are {listed(known, 20)}"
+            raise ValueError(f"{prefix}{name}: unknown{hint}")
 
 
 def _check(name: str, value: object, holds: bool, expected: str) -> None:
@@ -357,16 +338,21 @@ def _check(name: str, value: object, holds: bool, expected: str) -> None:
 
 
 def _check_all(study: Study) -> None:
-    asked, people, server = study.questions, study.participants, study.server
+    asked, people, server, conditions = study.questions, study.participants, study.server, study.conditions
     names, web = {item.name for item in study.items}, ("https://", "http://")
-    n_items = min(len(condition.items) or len(names) for condition in study.conditions)
+    titles, quotas = [one.name for one in conditions], [one.wanted for one in conditions]
 
-    _check("questions.kind", asked.kind, asked.kind in COLLECTED, f"one of {listed(map(repr, COLLECTED))}")
-    _check_people(study, names)
+    several = len(titles) == 1 or (len(titles) == len(set(titles)) and all(map(str.strip, titles)))
+    _check("conditions: name", titles, several, "different names that are not empty")
+    _check("conditions: wanted", quotas, all(quotas) or not any(quotas), "a number for all or for none")
+    for one in conditions:
+        fits = len(set(one.items) & names) == len(one.items) not in (1, 2)
+        _check(f"conditions {one.name}: items", one.items, fits, "three or more different objects of the study")
     if asked.adaptive:
-        _check("questions.adaptive", True, asked.kind in SUGGESTED, f"false, as kind is {asked.kind!r}")
-        same = not any(condition.items or condition.questions for condition in study.conditions)
-        _check("questions.adaptive", True, same, "false: conditions have lists of their own")
+        fits = asked.kind in SUGGESTED and not any(one.items or one.questions for one in conditions)
+        expected = f"false, as kind is {asked.kind!r}, or conditions have lists of their own"
+        _check("questions.adaptive", True, fits, expected)
+    n_items = min(len(one.items) or len(names) for one in conditions)
     if asked.kind == "rankings":
         there = f"a number from 2 to {n_items - 1}, as there are {n_items} objects"
         _check("questions.options", asked.options, asked.options < n_items, there)
@@ -375,38 +361,26 @@ def _check_all(study: Study) -> None:
         _check("questions.catch_questions", asked.catch_questions, not asked.catch_questions, "none for rankings")
     own = [("practice_question", asked.practice_question)] if asked.practice_question else []
     own += [("catch_questions", row) for row in asked.catch_questions]
-    own += [(f"conditions {one.name}", row) for one in study.conditions for row in one.questions]
+    own += [(f"conditions {one.name}", row) for one in conditions for row in one.questions]
     for name, row in own:
         fits = len(row) == len(set(row) & names) == asked.n_items
         _check(f"questions.{name}", list(row), fits, f"{asked.n_items} different objects of the study")
     together = "with catch and repeats together no more than number"
     _check("questions.repeats", asked.repeats, asked.repeats + asked.catch <= asked.number, together)
-    lists = [len(condition.questions) for condition in study.conditions if condition.questions]
+    lists = [len(one.questions) for one in conditions if one.questions]
     most = asked.catch + min([n_questions(asked, n_items), *lists])
     objects = f"at most {most}: {n_items} objects, or a condition's list, make no more different questions"
     _check("questions.number", asked.number, asked.number <= most, objects)
-    most = n_catches(asked, n_items)
+    most = n_questions(asked, n_items, catch=True)
     _check("questions.catch", asked.catch, asked.catch <= most, f"at most {most}, the number of different ones")
-    _check("participants.id", people.id, all(map(str.strip, people.id)), "names that are not empty")
-    _check("participants.id", people.id, people.anonymous or bool(people.id), "a name, since anonymous is false")
+    known = all(map(str.strip, people.id)) and (people.anonymous or bool(people.id))
+    _check("participants.id", people.id, known, "names that are not empty, at least one if anonymous is false")
     for end, link in study.completion.links().items():
         name = "link" if end == "finished" else f"{end}_link"
         _check(f"completion.{name}", link, not link or link.startswith(web), "an address that begins with https://")
     hosts = all(origin.startswith(web) and origin.count("/") == 2 for origin in server.origins)
     _check("server.origins", server.origins, hosts, "addresses such as https://lab.example.org, without a path")
     page_files(study)
-
-
-def _check_people(study: Study, names: set[str]) -> None:
-    for condition in study.conditions:
-        prefix, lists = f"conditions {condition.name}", set(condition.items)
-        known = lists <= names and len(lists) == len(condition.items) and len(lists) not in (1, 2)
-        _check(f"{prefix}: items", condition.items, known, "three or more different objects of the study")
-    titles = [condition.name for condition in study.conditions]
-    _check("conditions: name", titles, len(titles) == len(set(titles)), "different names")
-    _check("conditions: name", titles, len(titles) == 1 or all(map(str.strip, titles)), "names that are not empty")
-    quotas = [condition.wanted for condition in study.conditions]
-    _check("conditions: wanted", quotas, all(quotas) or not any(quotas), "a number for all conditions or for none")
     twice = [name for name, count in Counter(study.person_columns).items() if count > 1]
     _check("before, after and parameters", twice, not twice, f"different names, none of {listed(PERSON_COLUMNS, 20)}")
     for field in (*study.before, *study.after):
@@ -430,31 +404,28 @@ def page_files(study: Study) -> dict[str, Path]:
     above = study.folder.resolve()
     folder = (above / page).resolve()
     if above not in folder.parents or not (folder / "index.html").is_file():
-        raise ValueError(f"server.page: got {page!r}, expected a folder of the study that holds index.html")
+        raise ValueError(f"server.page: got {page!r}, expected a folder inside that of the study, with index.html")
     files = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if not path.resolve().is_relative_to(folder):
-            raise ValueError(f"server.page: got a link {name} out of the folder {page}, expected files in it")
+        if path.is_symlink():
+            raise ValueError(f"server.page: got a link {name} in the folder {page}, expected files")
         if path.is_file() and not any(part.startswith(".") for part in Path(name).parts):
             with path.open("rb") as file:
                 if file.read(len(_DATABASE)) == _DATABASE:
                     raise ValueError(f"server.page: got the database {name} in {page}, expected what all may read")
             files[name] = path
-    indexes = {name: path for name, path in files.items() if path.name == "index.html"}
-    return files | {name.removesuffix("index.html"): path for name, path in indexes.items()}
+            if path.name == "index.html":
+                files[name.removesuffix("index.html")] = path
+    return files
 
 
-def n_catches(asked: QuestionSettings, n_items: int) -> int:
-    """Number of different attention checks: those of the study, or an object beside itself and others."""
-    if asked.catch_questions:
+def n_questions(asked: QuestionSettings, n_items: int, catch: bool = False) -> int:
+    """Number of different questions, or attention checks."""
+    if catch and asked.catch_questions:
         return len(set(asked.catch_questions))
-    return n_items * math.comb(n_items - 1, asked.n_items - 2)
-
-
-def n_questions(asked: QuestionSettings, n_items: int) -> int:
-    heads = 1 if asked.kind == "odd-one-out" else n_items
-    return heads * math.comb(n_items - (heads > 1), asked.n_shown)
+    n_heads = asked.n_heads(catch)
+    return (n_items if n_heads else 1) * math.comb(n_items - bool(n_heads), asked.n_items - n_heads)
 
 
 def parted(kind: str, items: Sequence[_T]) -> tuple[list[_T], list[_T]]:
@@ -464,30 +435,16 @@ def parted(kind: str, items: Sequence[_T]) -> tuple[list[_T], list[_T]]:
 
 
 def new_study(
-    folder: str | Path,
-    *,
-    images: str | Path | None = None,
-    audio: str | Path | None = None,
-    words: str | Path | None = None,
-    items: str | Path | None = None,
-    kind: str = "triplets",
-    title: str | None = None,
+    folder: str | Path, what: str, source: str | Path, kind: str = "triplets", title: str | None = None
 ) -> Study:
-    """Create a study from a folder of images or audio files, a file of words, or an items.csv."""
-    folder = Path(folder)
-    given = {"images": images, "audio": audio, "words": words, "items": items}
-    chosen = {name: Path(value) for name, value in given.items() if value is not None}
-    if len(chosen) != 1:
-        raise ValueError(f"new: got {' and '.join(chosen) or 'no objects'}, expected one of {listed(given)}")
+    """Create a study of "images" or "audio" (folders), "words" (a text file), or "items" (an items.csv)."""
+    folder, source = Path(folder), Path(source).resolve()
     if kind not in COLLECTED:
         raise ValueError(f"kind: got {kind!r}, expected one of {listed(map(repr, COLLECTED))}")
     if folder.exists():
         raise FileExistsError(f"{folder}: exists already; choose another folder")
-    what, source = chosen.popitem()
     gathered = _gathered(what, source)
-    base = source.parent.resolve() if what == "items" else source
-    below = what if what in ("images", "audio") else "."
-    columns = ["name", *(form for form in FORMS if any(item.form == form for item in gathered)), "alt"]
+    columns = ["name", *sorted({item.form for item in gathered}), "alt"]
     folder.mkdir(parents=True)
     try:
         with open(folder / _ITEMS, "w", encoding="utf-8", newline="") as file:
@@ -496,7 +453,7 @@ def new_study(
             for item in gathered:
                 content = item.content
                 if isinstance(content, Path):
-                    content = below / content.relative_to(base)
+                    content = content.relative_to(source.parent)
                     (folder / content).parent.mkdir(parents=True, exist_ok=True)
                     shutil.copyfile(item.content, folder / content)
                 alt = "" if item.alt in (item.name, content) else item.alt
@@ -514,10 +471,10 @@ def _gathered(what: str, source: Path) -> list[Item]:
         return read_items(source)
     if what == "words":
         try:
-            words = [line.strip() for line in source.read_text(encoding="utf-8-sig").splitlines()]
+            words = source.read_text(encoding="utf-8-sig").splitlines()
         except UnicodeDecodeError as error:
             raise FileFormatError(f"{source}: is not UTF-8 text: {error}") from error
-        return _read_lines(source, words, 1, lambda word: Item(word, "text", word, word))
+        return _items(source, ("name", "text"), [(word, word) for word in words], 1)
     form = what.removesuffix("s")
     if not source.is_dir():
         raise FileFormatError(f"{source}: no such folder")

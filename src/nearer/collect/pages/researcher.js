@@ -21,13 +21,13 @@
 
   function tiles({ status }) {
     const figures = [
-      [whole(status.finished), "finished"],
+      [whole(status.funnel.finished), "finished"],
       [whole(status.present), "active in the last minute"], [whole(status.answers), "answers"],
-      [whole(status.answers_last_minute), "in the last minute"],
+      [whole(status.per_minute[59]), "in the last minute"],
     ];
     if (status.cannot_tell) figures.push([whole(status.cannot_tell), "times “cannot tell”"]);
     if (last.study.adaptive) figures.push([whole(status.questions_ready), "chosen questions ready"]);
-    const share = last.study.adaptive_share;
+    const share = status.adaptive_share;
     if (share !== null) figures.push([percent(share), "of adaptive questions were ready in time, the others random"]);
     const box = ([number, name]) => element("div", {}, element("strong", {}, number), element("span", {}, name));
     $("tiles").replaceChildren(...figures.map(box));
@@ -38,8 +38,8 @@
     screened_out: "screened out", timed_out: "timed out", full: "came too late",
   };
 
-  function funnel({ status, people: rows, unfilled }) {
-    const counts = status.funnel;
+  function funnel({ status, people: rows }) {
+    const { funnel: counts, unfilled } = status;
     const stages = Object.entries(STAGES).filter(([key]) => counts[key] || key in { opened: 1, consented: 1, finished: 1 });
     $("funnel").replaceChildren(...stages.map(([key, name]) => {
       const bar = element("meter", { min: 0, max: Math.max(1, counts.opened), value: counts[key], "aria-label": name });
@@ -68,12 +68,14 @@
     });
     const notes = [
       svg("line", { x1: 0, x2: 600, y1: 70.5, y2: 70.5, class: "axis" }),
-      svg("text", { x: 0, y: 86, class: "small" }, "an hour ago"),
-      svg("text", { x: 600, y: 86, "text-anchor": "end", class: "small" }, "now"),
+      svg("text", { x: 0, y: 75, class: "small below" }, "an hour ago"),
+      svg("text", { x: 600, y: 75, "text-anchor": "end", class: "small below" }, "now"),
       svg("text", { x: 0, y: 16, class: "small" }, `at most ${whole(most)}`),
     ];
+    const { width } = $("minutes").getBoundingClientRect();
+    $("minutes").style.fontSize = `${12 * 600 / (width || 600)}px`;
     $("minutes").replaceChildren(...bars, ...notes);
-    $("minutes").setAttribute("aria-label", `${whole(status.answers_last_minute)} answers in the last minute`);
+    $("minutes").setAttribute("aria-label", `${whole(status.per_minute[59])} answers in the last minute`);
   }
 
   // Each label beside its dot, where it covers no other and no dot; those without room are removed and counted.
@@ -189,7 +191,7 @@
     ["first", "first option", (p) => percent(p.quality && p.quality.first), (p) => (p.quality ? p.quality.first : 2)],
     ["agreement", "agrees with others", (p) => percent(p.quality && p.quality.agreement), (p) => (p.quality ? p.quality.agreement : 2)],
     ["guesses", "guesses", (p) => (p.quality && p.quality.inverted ? "inverted" : p.quality && p.quality.guesses !== null ? `${(100 * p.quality.guesses).toFixed(0)} % (${(100 * p.quality.guesses_low).toFixed(0)}–${(100 * p.quality.guesses_high).toFixed(0)})` : ""), (p) => (p.quality ? (p.quality.inverted ? -2 : -p.quality.guesses) : 2)],
-    ["seen", "last answer", (p) => new Date(1000 * p.seen).toLocaleString(), (p) => -p.seen],
+    ["seen", "last answer", (p) => new Date(1000 * p.seen).toLocaleString([], { dateStyle: "short", timeStyle: "short" }), (p) => -p.seen],
   ];
   const SHOWN = 500;
 
