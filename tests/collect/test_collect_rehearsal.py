@@ -31,7 +31,7 @@ def rehearse(study, *args):
 
 def write_rules(folder):
     rules = folder / "rules.toml"
-    rules.write_text("catch_passed = 0.8\nmin_answers = 10\n")
+    rules.write_text("catch_passed = 0.7\nmin_answers = 10\n")  # a slip in four checks is forgiven
     return rules
 
 
