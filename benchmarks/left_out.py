@@ -3,9 +3,9 @@
     python -m benchmarks.left_out [--splits 5] [--studies 4] [--quick]
 
 For each set of `benchmarks.human`, the design of highest mean gain in accuracy on `tste` over the other sets and over
-simulated studies (`benchmarks.auto_loss`; all of these groups count the same) is judged on the answers of this set, held
-out by question in 1, 2, 3, 5 and 8 dimensions. Gains are in points, ± half the width of the 95 % interval over questions;
-"over cblearn" is the mean difference to its best entry in each cell, from ``results/human.csv``.
+simulated studies (`benchmarks.auto_loss`; all of these groups count the same) is judged on the answers of this set,
+held out by question in 1, 2, 3, 5 and 8 dimensions. Gains are in points, ± half the width of the 95 % interval over
+questions; "over cblearn" is the mean difference to its best entry in each cell, from ``results/human.csv``.
 """
 
 from __future__ import annotations

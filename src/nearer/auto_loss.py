@@ -28,19 +28,21 @@ from nearer.solvers.sgd import adaptive_start
 
 @dataclass(frozen=True)
 class Constants:
-    """Chosen on simulations and human answers, judged leaving out one set at a time (`benchmarks/left_out.py`)."""
+    """Chosen on simulations and human answers, judged on sets that were left out (`benchmarks/left_out.py`)."""
 
     losses: tuple[Loss, ...] = (TSTELoss(), STELoss())
     most_objects: int = 10_000  # with more, the choice would take too long
     per_coordinate: int = 40  # answers per coordinate, beyond which a sample is used
     held_out: float = 0.15
     enough_held_out: int = 300  # splits are repeated until this number is held out in total
+    least_held_out: int = 100  # with fewer, nothing is chosen
     max_splits: int = 4
+    most_lapses: float = 0.5
     penalties: tuple[float, ...] = (0.1, 0.03, 0.01, 0.003, 0.001)
     worse: float = 0.01  # a path ends when held-out answers have cost this much less before
     tol: float = 2e-3
     patience: int = 2
-    scales: tuple[float, ...] = tuple(2.0 ** np.arange(-2.0, 3.01, 0.125))
+    scales: tuple[float, ...] = tuple((2.0 ** np.arange(-2.0, 3.01, 0.125)).tolist())
 
 
 CHOICE = Constants()
@@ -71,10 +73,12 @@ def choose_loss(objective: Objective, n_seen: int, n_jobs: int | None = None, ho
     n_splits = min(math.ceil(how.enough_held_out / (how.held_out * size)), how.max_splits)
     try:
         parts = [whole.split(how.held_out, rng) for _ in range(n_splits)]
-    except ValueError:  # too few to hold any out
+    except ValueError:  # nothing can be held out
+        return FIXED
+    if sum(held_out.n_comparisons for _, held_out in parts) < how.least_held_out:
         return FIXED
     starts = [_start(training, rng) for training, _ in parts]
-    lost, chosen = min((_path(parts, starts, loss.resolve(d), how) for loss in how.losses), key=lambda found: found[0])
+    _, chosen = min((_path(parts, starts, loss.resolve(d), how) for loss in how.losses), key=lambda found: found[0])
     return chosen._replace(penalty=chosen.penalty * parts[0][0].n_comparisons / n)
 
 
@@ -99,7 +103,7 @@ def _path(parts: list[Any], maps: list[np.ndarray], loss: Loss, how: Constants) 
         near, far = np.concatenate([comparison_distances(X, one) for X, one in zip(maps, held_out)], axis=1)
         margin = log_odds(loss.with_lapse(0.0), near, far)
         law = fit_answer_law(margin, weights)
-        loss = loss.with_lapse(2.0 * law.lapse)
+        loss = loss.with_lapse(min(2.0 * law.lapse, how.most_lapses))
         lost = -float(np.average(np.log(law.probability(margin)), weights=weights))
         if lost < lowest:
             lowest, best, distances = lost, Choice(loss, penalty), (near, far)

@@ -438,7 +438,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
 
     def _forget_choice(self) -> Loss | None:
         """The loss that is named; None if it is to be chosen."""
-        self.penalty_, self.scale_ = None, 1.0
+        self.penalty_, self.scale_ = FIXED.penalty, FIXED.scale
         return None if self._loss_is_open() else loss_with(self.loss, self.loss_params)
 
     def _choose(self, objective: Any, n_seen: int) -> Any:
