@@ -68,7 +68,8 @@ def choose_loss(objective: Objective, n_seen: int, n_jobs: int | None = None, ho
     if n_seen > how.most_objects:
         return FIXED
     size = min(n, how.per_coordinate * n_seen * d)
-    sample = objective.comparisons_at(np.sort(rng.choice(n, size, replace=False)) if size < n else np.arange(n))
+    rows = ((np.arange(size) + rng.random(size)) * (n / size)).astype(np.int64)  # one of each stretch; all if size = n
+    sample = objective.comparisons_at(np.unique(np.minimum(rows, n - 1)))
     whole = LocalObjective(renumbered(sample, np.flatnonzero(sample.seen)), SoftplusLoss(), d, n_jobs)
     n_splits = min(math.ceil(how.enough_held_out / (how.held_out * size)), how.max_splits)
     try:
