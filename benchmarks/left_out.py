@@ -38,8 +38,7 @@ DESIGNS = {
     "as it is": CHOICE,
     "ckl as well": replace(CHOICE, losses=(*CHOICE.losses, CKLLoss())),
     "tste with alpha 10 as well": replace(CHOICE, losses=(TSTELoss(), TSTELoss(alpha=10.0), STELoss())),
-    "no penalty as well": replace(CHOICE, penalties=(*CHOICE.penalties, 0.0)),
-    "weaker penalties": replace(CHOICE, penalties=(0.03, 0.01, 0.003, 0.001, 0.0003)),
+    "more penalties": replace(CHOICE, penalties=(0.1, 0.03, 0.01, 0.003, 0.001)),
     "closer to the optimum": replace(CHOICE, tol=5e-4, patience=4),
     "1,000 answers held out": replace(CHOICE, enough_held_out=1000),
 }

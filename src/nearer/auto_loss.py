@@ -38,11 +38,11 @@ class Constants:
     least_held_out: int = 100  # with fewer, nothing is chosen
     max_splits: int = 4
     most_lapses: float = 0.5
-    penalties: tuple[float, ...] = (0.1, 0.03, 0.01, 0.003, 0.001)
+    penalties: tuple[float, ...] = (0.1, 0.02, 0.005, 0.001)
     worse: float = 0.01  # a path ends when held-out answers have cost this much less before
     tol: float = 2e-3
     patience: int = 2
-    scales: tuple[float, ...] = tuple((2.0 ** np.arange(-2.0, 3.01, 0.125)).tolist())
+    scales: tuple[float, ...] = tuple((2.0 ** np.arange(-2.0, 3.01, 0.25)).tolist())
 
 
 CHOICE = Constants()
