@@ -40,7 +40,7 @@ DESIGNS = {
     "tste with alpha 10 as well": replace(CHOICE, losses=(TSTELoss(), TSTELoss(alpha=10.0), STELoss())),
     "more penalties": replace(CHOICE, penalties=(0.1, 0.03, 0.01, 0.003, 0.001)),
     "closer to the optimum": replace(CHOICE, tol=5e-4, patience=4),
-    "1,000 answers held out": replace(CHOICE, enough_held_out=1000),
+    "15 % held out": replace(CHOICE, held_out=0.15, enough_held_out=300),
 }
 
 

@@ -33,9 +33,9 @@ class Constants:
     losses: tuple[Loss, ...] = (TSTELoss(), STELoss())
     most_objects: int = 10_000  # with more, the choice would take too long
     per_coordinate: int = 40  # answers per coordinate, beyond which a sample is used
-    held_out: float = 0.15
-    enough_held_out: int = 300  # splits are repeated until this number is held out in total
-    least_held_out: int = 100  # with fewer, nothing is chosen
+    held_out: float = 0.25
+    enough_held_out: int = 500  # splits are repeated until this number is held out in total
+    least_held_out: int = 150  # with fewer, nothing is chosen
     max_splits: int = 4
     most_lapses: float = 0.5
     penalties: tuple[float, ...] = (0.1, 0.02, 0.005, 0.001)
