@@ -35,7 +35,7 @@ def _written(path):
             "callbacks: got <built-in function print>, expected a list",
         ),
         (
-            lambda: OrdinalEmbedding(loss_params=["alpha"]).fit(TOLD),
+            lambda: OrdinalEmbedding(loss="tste", loss_params=["alpha"]).fit(TOLD),
             "loss_params: got ['alpha'], expected values by name",
         ),
         (lambda: OrdinalEmbedding(reliability="no").fit(TOLD), "reliability: got 'no', expected True or False"),

@@ -56,11 +56,11 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
     n_components : int or "auto", default 2
         Dimension of the map. "auto": chosen by held-out likelihood, see `nearer.auto_dimension`; it takes a few times
         as long and needs the answers in memory.
-    loss : str or Loss, default "tste"
+    loss : str or Loss, default "auto"
         A name such as "ste", "tste" or "soe" (all: `nearer.losses.loss_names`), or an instance. "auto": ste or tste,
         with a lapse rate and, for the default solver, a ridge penalty, chosen on held-out answers, see
-        `nearer.auto_loss`; it takes two to three times as long and needs the answers in memory. In one dimension and
-        for more than 10,000 objects it is tste without lapses.
+        `nearer.auto_loss`; it takes two to three times as long. For more than 10,000 objects, and where fewer than
+        about 150 answers can be held out, it is tste without lapses.
     loss_params : dict of str to float, optional
         Parameters of the loss, such as ``{"alpha": 1}`` for tste, or a lapse rate, ``{"lapse": 0.1}``. None for "auto".
     solver : str or Solver, default "auto"
@@ -117,7 +117,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
 
     n_components: int | str = 2
     _: KW_ONLY
-    loss: str | Loss = "tste"
+    loss: str | Loss = "auto"
     loss_params: dict[str, float] | None = None
     solver: str | Solver = "auto"
     n_init: int = 1
