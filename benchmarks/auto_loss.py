@@ -4,8 +4,8 @@
 
 Answers are certain or follow a law of `nearer.questions.Crowd`; "flipped" of them are then reversed, a lapse rate twice
 as high. Errors are in per cent of right answers to random questions, ± a standard error over studies. Times are
-processor times of one thread, next to those of `tste`, the default. The settings of `nearer.auto_loss` were
-chosen on studies like those "chosen on", with seeds below 50, and on human answers; seeds here begin at 50.
+processor times of one thread, next to those of `tste`, the default before. The settings of `nearer.auto_loss`
+were chosen on studies like those "chosen on", with seeds below 50, and on human answers; seeds here begin at 50.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def retrieval() -> Rows:
             for seed in range(3):
                 problem = retrieval_problem(letters.features, letters.labels, noise=noise, random_state=seed)
                 raw = retrieval_scores(problem.test_features, problem.test_labels)
-                model = OrdinalEmbedding(18, random_state=seed).fit(problem.comparisons)
+                model = OrdinalEmbedding(18, loss="tste", random_state=seed).fit(problem.comparisons)
                 places = map_of.fit(problem.train_features, model).transform(problem.test_features)
                 mapped = retrieval_scores(places, problem.test_labels)
                 found.append([
@@ -73,12 +73,14 @@ def placement() -> Rows:
             known, hidden = np.arange(80), np.arange(80, 100)
             base = make_comparisons(P[:80], 80 * d * 20, 10, random_state=rng).train
             train, test = (_questions(P, hidden, count, known, rng) for count in (10 * d, 500))
-            model = OrdinalEmbedding(d, n_init=3, random_state=seed).fit(base)
+            model = OrdinalEmbedding(d, loss="tste", n_init=3, random_state=seed).fit(base)
             started = time.perf_counter()
             found = model.place(train)
             seconds.append(time.perf_counter() - started)
             placed.append(comparison_accuracy(found.full_embedding, test))
-            again = OrdinalEmbedding(d, n_init=3, random_state=seed).fit(np.concatenate([base.index, train]))
+            again = OrdinalEmbedding(d, loss="tste", n_init=3, random_state=seed).fit(
+                np.concatenate([base.index, train])
+            )
             full.append(again.score(test))
         rows.append({
             "d": d, "placed": np.mean(placed), "full fit": np.mean(full),
@@ -96,11 +98,11 @@ def further_fits() -> Rows:
             data = make_comparisons(make_points(80, d, random_state=seed), 8000 * d, 10_000, noise, random_state=seed)
             late = (data.train.index >= 64).any(axis=1)
             index = np.concatenate([data.train.index[~late], data.train.index[late]])
-            model = OrdinalEmbedding(d, random_state=seed)
+            model = OrdinalEmbedding(d, loss="tste", random_state=seed)
             for part in np.array_split(index, 10):
                 model.partial_fit(part)
             online.append(model.score(data.test))
-            scratch.append(OrdinalEmbedding(d, random_state=seed).fit(data.train).score(data.test))
+            scratch.append(OrdinalEmbedding(d, loss="tste", random_state=seed).fit(data.train).score(data.test))
         rows.append({
             "d": d, "noise": noise, "partial_fit": np.mean(online), "from scratch": np.mean(scratch),
             "worst difference": min(np.subtract(online, scratch)),

@@ -239,7 +239,7 @@ def memory(scale: float) -> dict[str, Any]:
         with connect("local:2", memory_limit="1GiB") as client:
             before = client.run(os.getpid)
             started = time.perf_counter()
-            fit = OrdinalEmbedding(d, solver=SVRG(step=SBB(), max_epochs=epochs), random_state=0).fit(
+            fit = OrdinalEmbedding(d, loss="tste", solver=SVRG(step=SBB(), max_epochs=epochs), random_state=0).fit(
                 path, client=client
             )
             seconds = time.perf_counter() - started

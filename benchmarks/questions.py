@@ -110,7 +110,7 @@ def _artists() -> np.ndarray:
     if folder is None:
         raise SystemExit("music: set NEARER_DATA to the folder with music.csv")
     data = read_comparisons(Path(folder) / "music.csv").comparisons
-    X = OrdinalEmbedding(3, random_state=0, n_jobs=1).fit(data).embedding_
+    X = OrdinalEmbedding(3, loss="tste", random_state=0, n_jobs=1).fit(data).embedding_
     return X[np.argsort(-np.bincount(data.index.ravel(), minlength=len(X)), kind="stable")]
 
 
@@ -156,7 +156,7 @@ def _run(case: tuple[Setting, str, int]) -> tuple[list[float], float]:
         study = simulate_study(
             crowd, [round(times * unit_of(setting)) for times in TIMES], strategy=strategy,
             batch=round(unit_of(setting) / 4), in_flight=setting.in_flight, random_state=seed,
-            estimator=OrdinalEmbedding(POINTS[setting.kind][1], n_jobs=1),
+            estimator=OrdinalEmbedding(POINTS[setting.kind][1], loss="tste", n_jobs=1),
         )  # fmt: skip
     return study.error.tolist(), time.process_time() - started
 
@@ -312,7 +312,7 @@ def _misfit_run(case: tuple[int, int, str, int]) -> list[float]:
         warnings.simplefilter("ignore")
         study = simulate_study(
             crowd, [round(times * unit) for times in MISFIT_TIMES], strategy=strategy, batch=round(unit),
-            random_state=seed, estimator=OrdinalEmbedding(d, n_jobs=1),
+            random_state=seed, estimator=OrdinalEmbedding(d, loss="tste", n_jobs=1),
         )  # fmt: skip
     return study.error.tolist()
 
@@ -356,7 +356,7 @@ def _speed_of(d: int, repeats: int, count: int) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, d))
     data = Comparisons.from_points(X, 20_000, random_state=0, noise=0.1)
-    fitted = OrdinalEmbedding(d, random_state=0).fit(data)
+    fitted = OrdinalEmbedding(d, loss="tste", random_state=0).fit(data)
     posterior = Posterior(fitted.embedding_, fit_distance_law(fitted.embedding_, data), np.arange(300))
     posterior.add(data.index)
     S = posterior.covariance()

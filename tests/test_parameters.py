@@ -31,7 +31,7 @@ def _written(path):
         (lambda: make_points(5, 2, random_state="x"), "random_state: got 'x', expected an integer"),
         (lambda: make_comparisons(X, 9, 0), "n_test: got 0, expected at least 1"),
         (lambda: OrdinalEmbedding(callbacks=print).fit(TOLD), "callbacks: got <built-in function print>, expected"),
-        (lambda: OrdinalEmbedding(loss_params=["alpha"]).fit(TOLD), "loss_params: got ['alpha'], expected values by"),
+        (lambda: OrdinalEmbedding(loss="tste", loss_params=["a"]).fit(TOLD), "loss_params: got ['a'], expected values"),
         (lambda: OrdinalEmbedding(reliability="no").fit(TOLD), "reliability: got 'no', expected True or False"),
         (lambda: OrdinalEmbedding().fit(TOLD, resume="no"), "resume: got 'no', expected True or False"),
         (lambda: OrdinalEmbedding(solver=Auto(keep_start="no")).fit(TOLD), "keep_start: got 'no', expected True or"),

@@ -68,7 +68,6 @@ def entries_of(human: HumanSet) -> dict[str, Entry]:
     maps = [
         Entry(REFERENCE, _nearer(OrdinalEmbedding), "nearer", auto=True),
         *(Entry(loss, _nearer(OrdinalEmbedding, loss=loss), "nearer") for loss in loss_names()),
-        Entry('loss="auto"', _nearer(OrdinalEmbedding, loss="auto"), "nearer"),
         Entry("reliability=True", _nearer(OrdinalEmbedding, reliability=True), "nearer", needs_people=True),
         Entry("IndividualEmbedding()", _nearer(IndividualEmbedding), "nearer", needs_people=True),
         *(Entry(f"cblearn {name}", _cblearn(loss), "cblearn") for name, loss in CBLEARN.items()),

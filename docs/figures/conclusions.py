@@ -18,7 +18,7 @@ FigureCanvasAgg(figure)
 panels = figure.subplots(1, 3)
 for ax, n_answers in zip(panels, (250, 2500)):
     answers = Comparisons.from_points(truth, n_answers, random_state=1, noise=0.1, labels=names)
-    model = OrdinalEmbedding(2, n_init=5, random_state=0).fit(answers)
+    model = OrdinalEmbedding(2, loss="tste", n_init=5, random_state=0).fit(answers)
     found = bootstrap(model, answers, n_resamples=100, random_state=0)
     plot_map(found.embedding, names, covariances=found.covariance, title=f"from {n_answers:,} answers", ax=ax)
 turn = np.array([[np.cos(2), -np.sin(2)], [np.sin(2), np.cos(2)]]) @ np.diag([1, -1])

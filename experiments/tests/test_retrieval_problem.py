@@ -77,6 +77,6 @@ def test_mapped_letters_are_retrieved_far_better_than_by_their_raw_features(lett
         letters.features, letters.labels, n_classes=10, n_train=40, n_test=30, n_triplets=15_000, random_state=0
     )
     raw = retrieval_scores(problem.test_features, problem.test_labels).mean_average_precision[0]
-    estimator = OrdinalEmbedding(10, random_state=0).fit(problem.comparisons)
+    estimator = OrdinalEmbedding(10, loss="tste", random_state=0).fit(problem.comparisons)
     mapped = FeatureMap().fit(problem.train_features, estimator).transform(problem.test_features)
     assert retrieval_scores(mapped, problem.test_labels).mean_average_precision[0] > 2 * raw

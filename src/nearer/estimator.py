@@ -56,11 +56,11 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
     n_components : int or "auto", default 2
         Dimension of the map. "auto": chosen by held-out likelihood, see `nearer.auto_dimension`; it takes a few times
         as long and needs the answers in memory.
-    loss : str or Loss, default "tste"
+    loss : str or Loss, default "auto"
         A name such as "ste", "tste" or "soe" (all: `nearer.losses.loss_names`), or an instance. "auto": ste or tste,
         with a lapse rate and, for the default solver, a ridge penalty, chosen on held-out answers, see
-        `nearer.auto_loss`; it takes two to three times as long and needs the answers in memory. In one dimension and
-        for more than 10,000 objects it is tste without lapses.
+        `nearer.auto_loss`; it takes two to three times as long. For more than 10,000 objects, and where fewer than
+        about 150 answers can be held out, it is tste without lapses.
     loss_params : dict of str to float, optional
         Parameters of the loss, such as ``{"alpha": 1}`` for tste, or a lapse rate, ``{"lapse": 0.1}``. None for "auto".
     solver : str or Solver, default "auto"
@@ -111,13 +111,13 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         What the solver returned; its embedding is not centred or rotated, and has no rows of NaN.
     loss_ : Loss
         With its parameters resolved: ``loss_.lapse`` is the lapse rate of ckl, ste and tste.
-    penalty_ : float or None
-        The ridge penalty that was chosen with the loss, see `nearer.solvers.Auto`.
+    penalty_, scale_ : float or None, float
+        The ridge penalty that was chosen with the loss, and what the map was multiplied by, see `nearer.solvers.Auto`.
     """
 
     n_components: int | str = 2
     _: KW_ONLY
-    loss: str | Loss = "tste"
+    loss: str | Loss = "auto"
     loss_params: dict[str, float] | None = None
     solver: str | Solver = "auto"
     n_init: int = 1
@@ -192,7 +192,7 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
             raise ValueError(f"reliability: who gave the answers is not known; give {what}")
         spent = TimeSpent()
         d = self._dimension(held, saved)
-        loss, solver = self._with_loss(solver, None if client is not None else held, d, spent)
+        loss = self._forget_choice()
         n_init = 1 if given_start else int(self.n_init)
         # Starts are made after the objective has checked that they fit into memory.
         starts = itertools.repeat(self._starting_point)
@@ -232,8 +232,9 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         present = self.loss_
         starts: list[Start] = [lambda rng, shape: extended(self.embedding_, further, present, shape, rng, self.n_jobs)]
         begins_again = len(comparisons) >= 2 * self.n_comparisons_at_start_
-        loss, solver = self._with_loss(solver, comparisons, self.n_components_, chosen_before=not begins_again)
+        loss: Loss | None = self.loss_
         if begins_again:
+            loss = self._forget_choice()
             starts += [lambda rng, shape: rng.normal(size=shape)] * int(self.n_init)
             self.n_comparisons_at_start_ = len(comparisons)
         solvers = [keeping_start(solver), *[solver] * (len(starts) - 1)]
@@ -435,37 +436,28 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
             raise ValueError(f"loss_params: got {self.loss_params!r} and loss='auto', which has none; name the loss")
         return is_open
 
-    def _with_loss(
-        self,
-        solver: Solver,
-        comparisons: Comparisons | None,
-        n_components: int,
-        spent: TimeSpent | None = None,
-        chosen_before: bool = False,
-    ) -> tuple[Loss, Solver]:
-        """The loss, chosen from comparisons in memory if it is open, and the solver with the penalty chosen with it."""
-        self.penalty_, started = getattr(self, "penalty_", None) if chosen_before else None, time.monotonic()
-        if not self._loss_is_open():
-            return loss_with(self.loss, self.loss_params), solver
-        if chosen_before:
-            loss = self.loss_
-        else:
-            if comparisons is None:
-                raise ValueError("loss: got 'auto', which needs the comparisons in memory; name a loss")
-            chosen = choose_loss(comparisons, n_components, self.n_jobs)
-            loss = chosen.loss.with_lapse(0.0) if self.reliability else chosen.loss
-            if isinstance(solver, Auto) and solver.penalty is None:
-                self.penalty_ = chosen.penalty
-        if spent is not None:
-            spent.seconds += time.monotonic() - started
-        if isinstance(solver, Auto) and self.penalty_ is not None:
-            solver = replace(solver, penalty=self.penalty_)
-        return loss, solver
+    def _forget_choice(self) -> Loss | None:
+        """The loss that is named; None if it is to be chosen."""
+        self.penalty_, self.scale_ = FIXED.penalty, FIXED.scale
+        return None if self._loss_is_open() else loss_with(self.loss, self.loss_params)
+
+    def _choose(self, objective: Any, n_seen: int) -> Any:
+        """The objective with a loss that is chosen; the penalty chosen with it is for a solver that has none."""
+        chosen = choose_loss(objective, n_seen, self.n_jobs)
+        solver = get_solver(self.solver)
+        if isinstance(solver, Auto) and solver.penalty is None:
+            self.penalty_, self.scale_ = chosen.penalty, chosen.scale
+        loss = chosen.loss.with_lapse(0.0) if self.reliability else chosen.loss
+        return objective.with_loss(loss, objective.n_components)
+
+    def _penalised(self, solver: Solver) -> Solver:
+        """The solver with the penalty that was chosen with the loss, if one was."""
+        return solver if self.penalty_ is None else replace(solver, penalty=self.penalty_, scale=self.scale_)  # type: ignore[call-arg]
 
     def _solve(
         self,
         source: Source,
-        loss: Loss,
+        loss: Loss | None,
         n_components: int,
         n_starts: int,
         solver: Solver | Sequence[Solver],
@@ -473,8 +465,14 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
         checkpoint: Checkpoint | None = None,
         spent: TimeSpent | None = None,
     ) -> Found:
-        """Solve from every start, with one solver or one for each, and keep the best result."""
-        with source(loss, n_components, self.n_jobs, n_starts) as (objective, found):
+        """Solve from every start, with one solver or one for each, and keep the best result; no loss: choose one."""
+        with source(loss or FIXED.loss, n_components, self.n_jobs, n_starts) as (objective, found):
+            if loss is None:
+                started = time.monotonic()
+                objective = self._choose(objective, int(found.seen.sum()))
+                if spent is not None:
+                    spent.seconds += time.monotonic() - started
+            solver = self._penalised(solver) if isinstance(solver, Solver) else list(map(self._penalised, solver))
             shape = (len(found.seen), n_components)
             generators = as_generator(self.random_state).spawn(n_starts)
             points = [start(rng, shape)[found.rows] for start, rng in zip(starts, generators)]

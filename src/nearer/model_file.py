@@ -82,6 +82,7 @@ def read_model(path: Path) -> tuple[str, dict[str, Any], tuple, tuple, dict[str,
     fitted: dict[str, Any] = {"n_comparisons_at_start_": int(about["n_comparisons_at_start"])}
     fitted["reliability_"] = _decode_reliability(arrays)
     fitted["penalty_"] = None if about.get("penalty") is None else float(about["penalty"])
+    fitted["scale_"] = float(about.get("scale", 1.0))
     if about["comparisons"] is not None:
         fitted["comparisons_"] = found = _decode_comparisons(about["comparisons"], labels, arrays)
         if found.n_objects != n_objects:
@@ -119,7 +120,7 @@ def _encode_estimator(
         "comparisons": None,
     }
     if (penalty := getattr(estimator, "penalty_", None)) is not None:
-        about["penalty"] = penalty
+        about |= {"penalty": penalty, "scale": estimator.scale_}
     if getattr(estimator, "reliability_", None) is not None:
         _put(arrays, "reliability_", vars(estimator.reliability_))
     if with_comparisons and hasattr(estimator, "comparisons_"):

@@ -40,7 +40,7 @@ def with_loss_of(fitted: OrdinalEmbedding, copy: OrdinalEmbedding) -> OrdinalEmb
     if isinstance(copy.loss, str) and copy.loss == "auto" and hasattr(fitted, "loss_"):
         copy.set_params(loss=fitted.loss_)
         if fitted.penalty_ is not None:
-            copy.set_params(solver__penalty=fitted.penalty_)
+            copy.set_params(solver__penalty=fitted.penalty_, solver__scale=fitted.scale_)
     return copy
 
 

@@ -10,6 +10,7 @@ import pytest
 from contracts import assert_follows, assert_same_objective
 from nearer.distributed import DaskObjective, open_data
 from nearer.distributed.dask_objective import Loaded, evaluate, plan_steps, split
+from nearer.losses import get_loss
 from nearer.objective import LocalObjective, Objective, Snapshot
 from nearer.solvers import get_solver
 from oracles import LOSSES
@@ -169,6 +170,17 @@ def test_subset_is_a_random_part(client, parquet):
         rows = {tuple(row) for row in whole.index.tolist()}
         assert all(tuple(row) in rows for row in part.comparisons.index.tolist())
         assert part.value(problem.X) == pytest.approx(remote.value(problem.X), rel=0.2)
+
+
+@pytest.mark.parametrize("hold", [True, False])
+def test_rows_and_another_loss(client, parquet, hold):
+    problem = random_problem("ste", n=10, size=3000)
+    whole, rows = problem.objective.comparisons, np.array([0, 7, 999, 1000, 1001, 2999])
+    remote = DaskObjective(parquet(whole), "ste", 3, client=client, n_shards=3, hold=hold)
+    np.testing.assert_array_equal(remote.comparisons_at(rows).index, whole.index[rows])
+    np.testing.assert_array_equal(remote.comparisons_at(rows[:2]).index, whole.index[rows[:2]])
+    other = remote.with_loss(get_loss("soe"), 3)
+    assert_same_objective(other, LocalObjective(whole, "soe", 3), problem.X)
 
 
 def test_large_points_are_sent_once(client, monkeypatch):

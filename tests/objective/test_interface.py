@@ -7,6 +7,7 @@ import pytest
 
 from contracts import assert_follows, assert_same_objective
 from nearer import Comparisons
+from nearer.losses import get_loss
 from nearer.objective import LocalObjective, Objective, StreamedObjective, offers
 from problems import MemorySource, random_problem
 
@@ -23,7 +24,7 @@ def test_who_offers_what():
     methods.remove("value_at_zero")  # which follows from the loss
     assert all(offers(local, name) for name in methods)
     missing = {name for name in methods if not offers(streamed, name)}
-    in_memory = {"split", "smoothed", "with_loss", "best_places", "descend"}
+    in_memory = {"split", "smoothed", "best_places", "descend"}
     assert missing == in_memory | {"gram_value_and_gradient", "gram_dual"}
     assert not offers(object(), "value")
 
@@ -53,3 +54,20 @@ def test_a_subset_holds_something_that_counts(made):
         part = made(LocalObjective(whole, "ste", 3, 1)).subset(10, np.random.default_rng(seed))
         assert part.comparisons.weights.max() == 2.5
         assert part.n_comparisons == 10
+
+
+@pytest.mark.parametrize("made", [lambda local: local, in_blocks], ids=["memory", "blocks"])
+def test_rows_are_numbered_in_the_order_of_the_data(made):
+    problem = random_problem("ste", "weighted quadruplets", n=30, size=500)
+    whole, rows = problem.objective.comparisons, np.array([0, 3, 49, 50, 51, 270, 499])
+    found = made(problem.objective).comparisons_at(rows)
+    np.testing.assert_array_equal(found.index, whole.index[rows])
+    np.testing.assert_array_equal(found.weights, whole.weights[rows])
+
+
+@pytest.mark.parametrize("made", [lambda local: local, in_blocks], ids=["memory", "blocks"])
+def test_another_loss_in_another_dimension(made):
+    problem = random_problem("ste", n=30, size=500)
+    other = made(problem.objective).with_loss(get_loss("soe"), 2)
+    expected = LocalObjective(problem.objective.comparisons, "soe", 2)
+    assert_same_objective(other, expected, problem.X[:, :2])

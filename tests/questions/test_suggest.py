@@ -114,7 +114,7 @@ def test_how_sure_answers_are_is_learned_from_answers_left_out():
     rng = np.random.default_rng(3)
     crowd = Crowd(rng.normal(size=(25, 2)), "ste", 0.5)
     data, fresh = (crowd.answer(Pool(25, np.arange(25)).draw(count, rng), "triplets", rng) for count in (500, 4000))
-    model = OrdinalEmbedding(2, n_jobs=1, random_state=0).fit(data)
+    model = OrdinalEmbedding(2, loss="tste", n_jobs=1, random_state=0).fit(data)
     X = model.embedding_
     honest = held_out_law(model, X, data, np.random.default_rng(0))
     fooled = fit_distance_law(X, data)

@@ -218,6 +218,9 @@ def test_a_given_penalty_holds_the_map_down():
         for penalty in (0.0, 0.03, 0.3)
     ]
     assert sizes[0] > 1.02 * sizes[1] > 1.02**2 * sizes[2]
+    small, large = (Auto(penalty=0.03, scale=scale).solve(problem.objective, problem.X, 0) for scale in (1.0, 2.0))
+    np.testing.assert_array_equal(large.embedding, 2.0 * small.embedding)
+    assert large.objective == problem.objective.value(large.embedding)
     with pytest.raises(ValueError, match="auto: penalty: got -1, expected a number >= 0 or None"):
         Auto(penalty=-1).solve(problem.objective, problem.X)
 

@@ -98,7 +98,7 @@ FITTING = OptionGroup(
         registry.LOSSES,
         "What is minimised. auto: ste or tste, with a lapse rate, by held-out answers;",
         also="auto",
-        default="tste",
+        default="auto",
     ),
     click.option("--alpha", type=float, help="Degrees of freedom of tste.  [default: n_components - 1, at least 1]"),
     click.option("--delta", type=float, help="Regularisation of ckl.  [default: 0.05]"),

@@ -36,7 +36,8 @@ def people_command(
 ) -> None:  # fmt: skip
     """Show how each person answered in FILE: speed, side, repeats, attention checks, agreement with the others.
 
-    Each person is compared with a map made without their answers; the share of guesses comes with its 95 % interval.
+    Each person is compared with a map made without their answers, by default with the loss tste; the share of guesses
+    comes with its 95 % interval.
 
     \b
     rules.toml holds rules of exclusion, any of:
@@ -51,6 +52,8 @@ def people_command(
     if groups and not differ_too:
         raise click.UsageError("--groups: got no --differ, which compares them")
     known = _groups(*groups) if groups else None
+    if not options.were_given(["loss"]):
+        given["loss"] = "tste"  # as in reports: a person has the same figures whatever the map is
     estimator = options.make_estimator(given, n_components)
     import numpy as np
 

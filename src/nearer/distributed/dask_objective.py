@@ -105,6 +105,11 @@ def sample(loaded: Loaded, size: int, seed: int) -> Comparisons:
     return objective.subset(min(size, objective.n_comparisons), np.random.default_rng(seed)).comparisons
 
 
+def take(loaded: Loaded, rows: np.ndarray) -> Comparisons:
+    """Some comparisons of a shard, see `Objective.comparisons_at`."""
+    return loaded.objective.comparisons_at(rows)
+
+
 # ---- on this machine -------------------------------------------------------------------------------------------------
 
 
@@ -220,6 +225,16 @@ class DaskObjective(Objective):
         jobs = {number: own for number, own in enumerate(zip(split(size, rows), seeds)) if own[0]}
         parts = self._engine.run(lambda: self._started(sample, jobs), self._forget)
         return LocalObjective(Comparisons.concat(parts), self.loss, self.n_components)
+
+    def comparisons_at(self, rows: np.ndarray) -> Comparisons:
+        ends = np.cumsum([shard.n_comparisons for shard in self.data.shards])
+        cuts = np.searchsorted(rows, [0, *ends])
+        starts = [0, *ends]
+        jobs = {k: (rows[cuts[k] : cuts[k + 1]] - starts[k],) for k in range(self.n_shards) if cuts[k] < cuts[k + 1]}
+        return Comparisons.concat(self._engine.run(lambda: self._started(take, jobs), self._forget))
+
+    def with_loss(self, loss: Loss, n_components: int) -> DaskObjective:
+        return DaskObjective(self.data, loss, n_components)
 
     def _check_loss(self) -> None:
         """Refuse a loss whose module the workers cannot import; a class of the main script is sent to them."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nearer.data import Comparisons
 from nearer.losses import Loss, get_loss
 
 
@@ -90,6 +91,10 @@ class Objective:
 
     def subset(self, size: int, rng: np.random.Generator) -> Objective:
         """The objective of `size` random comparisons in memory; fewer if they do not fit, all if that is no slower."""
+        raise NotImplementedError
+
+    def comparisons_at(self, rows: np.ndarray) -> Comparisons:
+        """Some of the comparisons, in memory: `rows` are ascending numbers in the order of the data."""
         raise NotImplementedError
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple[Objective, Objective]:

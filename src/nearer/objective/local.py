@@ -208,6 +208,9 @@ class LocalObjective(BlockObjective):
             rows = np.append(rows[1:], np.argmax(self._scale))
         return self._of(self.comparisons[rows])
 
+    def comparisons_at(self, rows: np.ndarray) -> Comparisons:
+        return self.comparisons.take(rows)
+
     def split(self, fraction: float, rng: np.random.Generator) -> tuple[LocalObjective, LocalObjective]:
         asked = question_of_rows(self.comparisons, 2)
         out = (rng.random(int(asked.max(initial=-1)) + 1) < fraction)[asked]

@@ -79,6 +79,17 @@ class StreamedObjective(BlockObjective):
         part = Comparisons(index, n_objects=self.n_objects, weights=weights)
         return LocalObjective(part, self.loss, self.n_components, self.n_jobs)
 
+    def comparisons_at(self, rows: np.ndarray) -> Comparisons:
+        parts, passed = [], 0
+        for block in self.source.blocks(self.block_size):
+            first, last = np.searchsorted(rows, [passed, passed + len(block)])
+            parts.append(block.take(rows[first:last] - passed))
+            passed += len(block)
+        return Comparisons.concat(parts)
+
+    def with_loss(self, loss: Loss, n_components: int) -> StreamedObjective:
+        return StreamedObjective(self.source, loss, n_components, self.n_objects, self.n_jobs, self.block_size)
+
     def _blocks(self) -> Iterator[Block]:
         yield from map(self._block, self.source.blocks(self.block_size))
 

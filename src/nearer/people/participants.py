@@ -157,7 +157,7 @@ def participants(
     comparisons : Comparisons
         With participants. What else is known of the answers (side, seconds, order, attention checks) is used.
     estimator : OrdinalEmbedding, optional
-        How to make the maps; default: two dimensions, the default loss.
+        How to make the maps; default: two dimensions, the loss tste.
     n_folds : int, default 10
         Maps; at most one for each person.
     random_state : int or Generator, default 0

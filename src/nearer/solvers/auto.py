@@ -61,6 +61,8 @@ class Auto(Solver):
         chosen on held-out comparisons.
     few : float, default 8
         See `penalty`.
+    scale : float, default 1
+        With a given `penalty`, which makes maps smaller, the final map is multiplied by this.
     """
 
     max_epochs: int = 1000
@@ -69,6 +71,7 @@ class Auto(Solver):
     keep_start: bool = False
     penalty: float | None = None
     few: float = 8.0
+    scale: float = 1.0
     name = "auto"
     needs = ("value_and_gradient", "subset", "adagrad_pass")
 
@@ -76,6 +79,7 @@ class Auto(Solver):
         for name in ("guide", "few"):
             check_number(getattr(self, name), f"{self.name}: {name}", zero=True)
         check_bool(self.keep_start, f"{self.name}: keep_start")
+        check_number(self.scale, f"{self.name}: scale")
         check_number(self.penalty, f"{self.name}: penalty", zero=True, allow_none=True)
 
     def settled(self, values: list[float]) -> str:
@@ -144,6 +148,7 @@ class Auto(Solver):
             return replace(shown, provisional=not last or stage.penalty > 0, finished=None)
         X, work = inner.X, inner.n_gradients
         if stage.penalty > 0:
+            X = self.scale * X
             value, work = objective.value(X), work + size
         else:
             most = inner.memory["values"][0] if self.keep_start else np.inf
