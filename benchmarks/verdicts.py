@@ -1,6 +1,6 @@
 """How often verdicts about answers and maps hold: dimension, accuracy, answers needed, certainty of places, people.
 
-    python -m benchmarks.verdicts [dimension] [accuracy] [needed] [intervals] [participants] [page] [--quick]
+    python -m benchmarks.verdicts [dimension] [accuracy] [needed] [intervals] [participants] [page] [--quick] [--jobs J]
 
 Everything is simulated, so that the truth is known. Kinds of data marked "aside" were not looked at while the rules
 were chosen, and the seeds are not those that the rules were chosen on. Every part prints its table and saves it under
@@ -236,12 +236,12 @@ def _dimension_case(case: tuple[str, int, int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def dimension(quick: bool = False) -> Rows:
+def dimension(quick: bool = False, jobs: int = 2) -> Rows:
     """Dimensions 1 to 8 tried on true ones of 1 to 6, 5 to 20 n d log2 n answers about 25 to 60 objects."""
     cases = [
         (kind, d, seed) for seed in range(1 if quick else 3) for kind in KINDS for d in range(1, 3 if quick else 7)
     ]
-    results = _each(_dimension_case, cases)
+    results = _each(_dimension_case, cases, jobs)
     rows = []
     for name, chosen in (
         *((kind, [one for one in results if one["kind"] == kind]) for kind in KINDS),
@@ -318,7 +318,7 @@ def _accuracy_case(case: tuple[str, int, int]) -> dict[str, Any]:
     return found | {"bootstrap": told.low <= truth <= told.high, "bootstrap width": told.high - told.low}
 
 
-def accuracy(quick: bool = False) -> Rows:
+def accuracy(quick: bool = False, jobs: int = 2) -> Rows:
     """95 % interval of a report, and 90 % interval of a bootstrap, for a map's accuracy on answers by other people."""
     kinds = [kind for kind in ALL_KINDS if kind != "even, no noise"]
     cases = [
@@ -327,7 +327,7 @@ def accuracy(quick: bool = False) -> Rows:
         for seed in range(1 if quick else 25 if _aside(kind) == "aside" else 6)
         for n_people in (0, (8, 20, 50)[seed % 3])
     ]
-    results = _each(_accuracy_case, cases)
+    results = _each(_accuracy_case, cases, jobs)
     rows = []
     for side in ("chosen on", "aside"):
         for name, people in (("unknown", (0,)), ("8", (8,)), ("20", (20,)), ("50", (50,)), ("8 to 50", (8, 20, 50))):
@@ -379,10 +379,10 @@ def _needed_case(case: tuple[str, int]) -> dict[str, Any]:
     return found
 
 
-def needed(quick: bool = False) -> Rows:
+def needed(quick: bool = False, jobs: int = 2) -> Rows:
     """90 % intervals for the accuracy at 2 and 3 times the answers, and for the answers that give that accuracy."""
     kinds = [kind for kind in ALL_KINDS if kind != "even, no noise"]
-    results = _each(_needed_case, [(kind, seed) for seed in range(1 if quick else 6) for kind in kinds])
+    results = _each(_needed_case, [(kind, seed) for seed in range(1 if quick else 16) for kind in kinds], jobs)
     rows = []
     for side in ("chosen on", "aside"):
         mine = [one for one in results if _aside(one["kind"]) == side]
@@ -437,7 +437,7 @@ def _interval_case(case: tuple[str, str, int, int, int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def intervals(quick: bool = False) -> Rows:
+def intervals(quick: bool = False, jobs: int = 2) -> Rows:
     """90 % intervals for "i nearer to j than to k" and 90 % regions: how often they hold the truth; 40 objects."""
     cases = [
         ("even, flips", "tste", 2, 4000), ("even, flips", "tste", 3, 6000), ("even, flips", "ste", 2, 4000),
@@ -454,7 +454,7 @@ def intervals(quick: bool = False) -> Rows:
         ("pancake, flips", "tste", 3, 6000), ("blade, slips and close calls", "tste", 3, 6000),
         *((kind, loss, 2, 4000) for kind in CLUSTERED_KINDS for loss in LOSSES),
     ][: 2 if quick else None]  # fmt: skip
-    results = _each(_interval_case, [(*case, seed) for case in cases for seed in range(1 if quick else 5)])
+    results = _each(_interval_case, [(*case, seed) for case in cases for seed in range(1 if quick else 12)], jobs)
     rows = []
     for case in cases:
         mine = [one for one in results if one["case"] == case]
@@ -490,7 +490,7 @@ def a_study(seed: int, n_careless: int, per_person: int, n_questions: int, n_har
     return Comparisons(questions[asked], n_objects=30, participants=people).flipped(wrong)
 
 
-def participants(quick: bool = False) -> Rows:
+def participants(quick: bool = False, jobs: int = 2) -> Rows:
     """Twenty people, distances misjudged by a third: honest ones flagged, and careless ones (coin tosses) found."""
     rows = []
     for n_harder, n_careless, per_person, n_questions in (
@@ -515,9 +515,9 @@ def participants(quick: bool = False) -> Rows:
 # ---- running ---------------------------------------------------------------------------------------------------------
 
 
-def _each(work: Callable[[Any], dict[str, Any]], cases: Sequence[Any]) -> list[dict[str, Any]]:
-    """Each case in a process of its own kind, two at a time."""
-    with ProcessPoolExecutor(2) as pool:
+def _each(work: Callable[[Any], dict[str, Any]], cases: Sequence[Any], jobs: int) -> list[dict[str, Any]]:
+    """Each case, in so many processes."""
+    with ProcessPoolExecutor(jobs) as pool:
         return list(pool.map(work, cases))
 
 
@@ -545,13 +545,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=[*PARTS, "page", []], help="default: all, and the page")
     parser.add_argument("--quick", action="store_true", help="a few cases, nothing saved")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
     args = parser.parse_args()
     for name in args.parts or [*PARTS, *([] if args.quick else ["page"])]:
         if name == "page":
             common.PAGE.write_text(fill(common.PAGE.read_text(), blocks()))
             continue
         started = time.perf_counter()
-        rows = PARTS[name](args.quick)
+        rows = PARTS[name](args.quick, args.jobs)
         print(f"{name}: {PARTS[name].__doc__}\n\n{common.table(rows)}", flush=True)
         if not args.quick:
             seconds = round(time.perf_counter() - started, 1)

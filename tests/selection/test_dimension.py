@@ -14,6 +14,7 @@ from nearer.datasets import make_comparisons, make_points
 from nearer.refits import at_random, fit_best, simulated, template
 from nearer.selection import cross_validate_dimensions
 from nearer.selection.dimension import _as_of_all, conclude
+from nearer.solvers import Auto
 from problems import odd_one_out
 
 
@@ -86,8 +87,8 @@ def test_a_larger_dimension_has_to_make_answers_likelier_and_satisfy_more_of_the
     lucky = x.copy()  # a gain within a standard error
     lucky[np.flatnonzero(x < 0)[:16]], lucky[np.flatnonzero(x > 0)[:14]] = 0.5, -0.5
     for y, chosen in ((better, 2), (sharper, 1), (lucky, 1), (x, 1), (-x, 1)):
-        assert weigh(np.array([1, 2]), np.array([x, y]), np.arange(4000)).chosen == chosen
-    found = weigh(np.array([1, 2]), np.array([x, better]), np.arange(4000))
+        assert weigh(np.array([1, 2]), np.array([[x], [y]]), np.arange(4000)).chosen == chosen
+    found = weigh(np.array([1, 2]), np.array([[x], [better]]), np.arange(4000))
     assert found.better[0, 1] == pytest.approx(-found.better[1, 0])
     assert found.better[0, 1] > 5
 
@@ -96,13 +97,13 @@ def test_answers_that_belong_together_count_once_and_weights_as_rows_would():
     rng = np.random.default_rng(0)
     dims, x, units = np.array([1, 2]), np.where(rng.random(400) < 0.7, 0.5, -0.5), np.arange(400)
     y = np.where((x < 0) & (rng.random(400) < 0.2), 0.5, x)
-    once = weigh(dims, np.array([x, y]), units).better[0, 1]
-    copies = np.tile([x, y], 4)
+    once = weigh(dims, np.array([[x], [y]]), units).better[0, 1]
+    copies = np.tile([[x], [y]], 4)
     assert weigh(dims, copies, np.tile(units, 4)).better[0, 1] == pytest.approx(once, rel=1e-3)
     assert weigh(dims, copies, np.arange(1600)).better[0, 1] == pytest.approx(2 * once, rel=1e-3)
     weights = rng.integers(1, 5, 400)
-    weighted = weigh(dims, np.array([x, y]), units, weights.astype(float))
-    repeated = weigh(dims, np.repeat([x, y], weights, axis=1), np.repeat(units, weights))
+    weighted = weigh(dims, np.array([[x], [y]]), units, weights.astype(float))
+    repeated = weigh(dims, np.repeat([[x], [y]], weights, axis=2), np.repeat(units, weights))
     assert weighted.better[0, 1] == pytest.approx(repeated.better[0, 1], rel=1e-3)
 
 
@@ -167,6 +168,17 @@ def test_auto_finds_the_dimension(true):
     assert model.n_components_ == true
     same = OrdinalEmbedding(true, loss="ste", random_state=0).fit(data)
     np.testing.assert_array_equal(model.embedding_, same.embedding_)
+
+
+def test_few_answers_in_many_dimensions_are_no_evidence_against_these():
+    # Without a penalty, maps of 2 or 3 dimensions predict these answers as well as any: larger ones overfit them.
+    data = noisy(150, 5, 3500, noise=0.0)
+    found = cross_validate_dimensions(OrdinalEmbedding(), data, range(1, 7), n_folds=3, random_state=0)
+    independent = [
+        OrdinalEmbedding(d, loss="softplus", solver=Auto(penalty=0.003), random_state=1).fit(data[: len(data) // 5 * 4])
+        for d in (1, 2, 3, 4, 5, 6)
+    ]
+    print([one.score(data[len(data) // 5 * 4 :]) for one in independent], found.chosen, found.evidence.better.round(1))
 
 
 def test_auto_looks_further_where_the_largest_wins():
@@ -255,7 +267,7 @@ def test_the_dimension_is_chosen_from_whole_answers(monkeypatch):
 
     def ratios(train, test, dims, rng):
         parts.append((train, test))
-        return np.zeros((len(dims), len(test)))
+        return np.zeros((len(dims), 1, len(test)))
 
     monkeypatch.setattr("nearer.auto_dimension.held_out_ratios", ratios)
     monkeypatch.setattr("nearer.auto_dimension._PER_COORDINATE", 1)  # a sample of 120 answers will do
