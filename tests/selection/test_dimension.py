@@ -14,7 +14,6 @@ from nearer.datasets import make_comparisons, make_points
 from nearer.refits import at_random, fit_best, simulated, template
 from nearer.selection import cross_validate_dimensions
 from nearer.selection.dimension import _as_of_all, conclude
-from nearer.solvers import Auto
 from problems import odd_one_out
 
 
@@ -51,8 +50,8 @@ def test_it_is_decisive_where_smaller_and_larger_dimensions_are_ruled_out():
     [
         ([9.0, 1.5, 0.0, 4.0], 3, {}, (2, 3), "2 or 3 dimensions, 3 if in doubt (80.0%"),
         ([9.0, 1.5, 0.0, 4.0], 3, {}, (2, 3), "2 predicts almost as well as 3"),
-        ([9.0, 0.0, 2.0, 5.0], 2, {}, (2, 3), "3 does not predict clearly worse than 2"),
-        ([9.0, 0.0, 4.0, 2.0], 2, {}, (2, 4), "4 does not predict clearly worse than 2"),
+        ([9.0, 0.0, 1.0, 5.0], 2, {}, (2, 3), "3 does not predict clearly worse than 2"),
+        ([9.0, 0.0, 4.0, 1.0], 2, {}, (2, 4), "4 does not predict clearly worse than 2"),
         ([9.0, 0.0, 4.0, 5.0], 2, {"n_answers": 500}, (2, 3), "more than 2 dimensions (about 519 needed)"),
         (
             [9.0, 9.0, 0.0],
@@ -170,15 +169,11 @@ def test_auto_finds_the_dimension(true):
     np.testing.assert_array_equal(model.embedding_, same.embedding_)
 
 
-def test_few_answers_in_many_dimensions_are_no_evidence_against_these():
-    # Without a penalty, maps of 2 or 3 dimensions predict these answers as well as any: larger ones overfit them.
-    data = noisy(150, 5, 3500, noise=0.0)
-    found = cross_validate_dimensions(OrdinalEmbedding(), data, range(1, 7), n_folds=3, random_state=0)
-    independent = [
-        OrdinalEmbedding(d, loss="softplus", solver=Auto(penalty=0.003), random_state=1).fit(data[: len(data) // 5 * 4])
-        for d in (1, 2, 3, 4, 5, 6)
-    ]
-    print([one.score(data[len(data) // 5 * 4 :]) for one in independent], found.chosen, found.evidence.better.round(1))
+def test_few_answers_are_no_evidence_against_many_dimensions():
+    # Without a penalty they are overfitted in six dimensions, so that two seem to be as good.
+    data = noisy(150, 6, 3000, seed=1, noise=0.0)
+    found = cross_validate_dimensions(OrdinalEmbedding(), data, [2, 4, 6], n_folds=3, random_state=0)
+    assert found.chosen == 6 == found.dims[found.accuracy.argmax()]
 
 
 def test_auto_looks_further_where_the_largest_wins():
