@@ -169,9 +169,8 @@ def _better(truth: Truth, d: str, accuracy: str) -> Checks:
 
 
 def _ruled_out(truth: Truth, chosen: int, d: int) -> bool:
-    """Whether the answers clearly do: fewer dimensions predict worse by 2 standard errors, more by 3.5."""
-    limit = 2.0 if d < chosen else 3.5
-    return truth.better(chosen, d) > limit + DEVIATES
+    """Whether the answers clearly do: it predicts worse by 2 standard errors."""
+    return truth.better(chosen, d) > 2.0 + DEVIATES
 
 
 def _candidates(truth: Truth, listed: str, chosen: str, *printed: str) -> Checks:
@@ -291,9 +290,9 @@ def _needed(truth: Truth, n: str, objects: str, d: str, needed: str) -> Checks:
 
 
 def _smallest(truth: Truth, listed: str, chosen: str) -> Checks:
-    """That no larger dimension makes held-out answers clearly likelier."""
+    """That no larger dimension makes held-out answers likelier by more than 2.5 standard errors."""
     d = truth.d if chosen == "this" else int(chosen)
-    wrong = [one for one in truth.tried if one > d and truth.better(one, d) > 1.0 + DEVIATES]
+    wrong = [one for one in truth.tried if one > d and truth.better(one, d) > 2.5 + DEVIATES]
     return _tried(truth, listed) + [("", f"{one} dimensions are likelier") for one in wrong]
 
 

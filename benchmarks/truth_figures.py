@@ -22,6 +22,7 @@ from scipy.special import expit
 from scipy.stats import t as student
 
 import nearer
+from nearer.solvers import Auto
 
 # Points by which accuracies of other folds may differ: over all answers (or 4 standard errors), and of one person.
 PLAUSIBLE, PERSON = 1.5, 15.0
@@ -292,14 +293,17 @@ class Truth:
 
     @functools.cached_property
     def better(self) -> Callable[[int, int], float]:
-        """By how many standard errors held-out answers are likelier on softplus maps of one dimension than another."""
+        """By how many standard errors held-out answers are likelier on softplus maps of one dimension than another.
+
+        The maps are fitted independently, each from a random start, with the likeliest of several penalties.
+        """
         questions = [answer.question for answer in self.answers]
         code = {question: k for k, question in enumerate(dict.fromkeys(questions))}
-        unit, lost = np.array([code[one] for one in questions])[self.owner], {}
+        unit, votes, lost = np.array([code[one] for one in questions])[self.owner], self.votes[self.owner], {}
         for d in self.tried:
-            ratio = self.ratios(questions, d, loss="softplus")
-            chance = law(ratio, self.votes[self.owner])
-            lost[d] = np.bincount(unit, -self.votes[self.owner] * np.log(chance))
+            solvers = [Auto(penalty=penalty) for penalty in (0.0, 0.001, 0.003, 0.01, 0.03)]
+            chances = [law(self.ratios(questions, d, loss="softplus", solver=one), votes) for one in solvers]
+            lost[d] = min((np.bincount(unit, -votes * np.log(chance)) for chance in chances), key=np.sum)
 
         def deviates(one: int, other: int) -> float:
             gain = lost[other] - lost[one]

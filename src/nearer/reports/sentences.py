@@ -258,9 +258,9 @@ def alignment_lines(found: Alignment) -> list[str]:
 def map_sentence(n_objects: int, n_components: int) -> str:
     """How to read the map."""
     how = {
-        1: "Objects close to each other on the line were judged similar.",
-        2: "Objects close to each other were judged similar; directions and absolute size mean nothing.",
-        3: "Drag to turn the map. Objects close to each other in space were judged similar.",
+        1: "Objects close to each other on the line are similar, by these answers.",
+        2: "Objects close to each other are similar, by these answers; directions and absolute size mean nothing.",
+        3: "Drag to turn the map. Objects close to each other in space are similar, by these answers.",
     }
     more = f"Of its {n_components} dimensions, two are shown at a time. Choose them here or in the pair plot below."
     return f"{counted(n_objects, 'object')}. {how.get(n_components, more)}"
