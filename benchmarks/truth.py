@@ -363,6 +363,8 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
      _drawn),
     (r"a training set of (\S+) answers about (\S+) objects is small for more than (\d+) dimensions? "
      r"\(about (\S+) needed\)", _needed),
+    (r"more dimensions were not tried\.",
+     lambda truth: [("", "they were")] * (truth.summary["dimensions"]["chosen"] < max(truth.tried))),
     (r"the largest dimension tried, <largest>, is the best(?:; try larger ones)?", None),
     (r"(?:it is the largest that was tried, )?but going beyond (\d+) gains less than 1 point\.?", _flat),
     (r"accuracy by dimension: (.*)", _tried),

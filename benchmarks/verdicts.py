@@ -382,7 +382,7 @@ def _needed_case(case: tuple[str, int]) -> dict[str, Any]:
 def needed(quick: bool = False, jobs: int = 2) -> Rows:
     """90 % intervals for the accuracy at 2 and 3 times the answers, and for the answers that give that accuracy."""
     kinds = [kind for kind in ALL_KINDS if kind != "even, no noise"]
-    results = _each(_needed_case, [(kind, seed) for seed in range(1 if quick else 16) for kind in kinds], jobs)
+    results = _each(_needed_case, [(kind, seed) for seed in range(1 if quick else 12) for kind in kinds], jobs)
     rows = []
     for side in ("chosen on", "aside"):
         mine = [one for one in results if _aside(one["kind"]) == side]
@@ -454,7 +454,7 @@ def intervals(quick: bool = False, jobs: int = 2) -> Rows:
         ("pancake, flips", "tste", 3, 6000), ("blade, slips and close calls", "tste", 3, 6000),
         *((kind, loss, 2, 4000) for kind in CLUSTERED_KINDS for loss in LOSSES),
     ][: 2 if quick else None]  # fmt: skip
-    results = _each(_interval_case, [(*case, seed) for case in cases for seed in range(1 if quick else 12)], jobs)
+    results = _each(_interval_case, [(*case, seed) for case in cases for seed in range(1 if quick else 8)], jobs)
     rows = []
     for case in cases:
         mine = [one for one in results if one["case"] == case]

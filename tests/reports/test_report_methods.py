@@ -51,7 +51,8 @@ def test_paragraph():
         "uncertainty (90 %) are from 1,000 bootstrap resamples of participants."
     )
     summary = {"dimensions": dimensions | {"chosen": 3}}
-    assert "a map of 2 is shown for [give your reason]." in methods_paragraph(a_map(), found, summary)
+    text = methods_paragraph(a_map(), found, summary)
+    assert "a map of 2 is shown for [give your reason]. More dimensions were not tried." in text
     assert " set in advance" not in methods_paragraph(a_map(comparisons_=ANSWERS), found, summary)
 
 

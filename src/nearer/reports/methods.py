@@ -75,7 +75,7 @@ def _dimensions(shown: int, table: Mapping[str, Any]) -> str:
     best = max(accuracy, key=lambda d: accuracy[d], default=shown)
     if best > table["chosen"] and accuracy[best] - accuracy[table["chosen"]] >= WORTHWHILE:
         text += f" Maps of {counted(best, 'dimension')} satisfy more held-out answers ({percent(accuracy[best])})."
-    return text
+    return text if table["chosen"] < max(table["n_components"]) else f"{text} More dimensions were not tried."
 
 
 _HELD_OUT = {
