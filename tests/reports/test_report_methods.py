@@ -71,6 +71,14 @@ def test_what_was_done_otherwise_is_said():
     assert "new answers is not reported: 95% of the" in methods_paragraph(weighed, declined, {})
 
 
+def test_groups_that_were_never_compared_with_each_other_are_said():
+    apart = Comparisons([[0, 1, 2], [1, 0, 2], [2, 0, 1], [3, 4, 5], [4, 3, 5]])
+    text = methods_paragraph(a_map(comparisons_=apart), Evaluation(check=check(apart)), {})
+    assert "fall into 2 groups that were never compared with each other (2 answers to questions about the" in text
+    apart = apart[:3]
+    assert "groups" not in methods_paragraph(a_map(comparisons_=apart), Evaluation(check=check(apart)), {})
+
+
 @pytest.mark.parametrize("loss", [*loss_names(), "mine"])
 def test_every_loss_is_named_and_cited(loss):
     found = methods_paragraph(a_map(loss, 2, None), Evaluation(), {})
