@@ -37,7 +37,7 @@ _TOL = 1e-3
 
 
 def held_out_ratios(train: Comparisons, test: Comparisons, dims: Iterable[int], rng: np.random.Generator) -> np.ndarray:
-    """The `log_ratio` of `test` on softplus maps of `train`: (len(dims), len(_PENALTIES), len(test)), dims ascending."""
+    """The `log_ratio` of `test` on softplus maps of `train`, (len(dims), len(_PENALTIES), len(test)), by dimension."""
     seen = np.flatnonzero(train.seen)
     compact = renumbered(train, seen)
     ratios: list[list[np.ndarray]] = []
