@@ -70,10 +70,13 @@ class Evidence:
     better: np.ndarray  # (m, m), gain of log-likelihood of dims[column] over dims[row], in standard errors
 
 
-def weigh(dims: np.ndarray, ratios: np.ndarray, units: np.ndarray, weights: np.ndarray | None = None) -> Evidence:
+def weigh(
+    dims: np.ndarray, ratios: np.ndarray, units: np.ndarray, weights: np.ndarray | None = None, share: float = 1.0
+) -> Evidence:
     """Weigh held-out answers by the `ratios` (m, k, N) from `held_out_ratios`: the likeliest of k for each dimension.
 
-    Answers with the same entry in `units` (N,), a question or a person, are not independent.
+    Answers with the same entry in `units` (N,), a question or a person, are not independent. Where only a `share` of
+    the answers was held out, a gain counts that would be clear if all had been.
     """
     lost = np.array([[_lost(ratio, weights) for ratio in each] for each in ratios])
     best = lost.sum(axis=2).argmin(axis=1)
@@ -82,7 +85,7 @@ def weigh(dims: np.ndarray, ratios: np.ndarray, units: np.ndarray, weights: np.n
     of_unit = [np.bincount(unit, weights=row) for row in lost]
     better = np.array([[_standard_errors(small - large) for large in of_unit] for small in of_unit])
     right = np.array([np.average(ratio > 0, weights=weights) for ratio in ratios])
-    beats = (better > _BETTER) & (right[None, :] > right[:, None])
+    beats = (better > _BETTER * share**0.5) & (right[None, :] > right[:, None])
     beaten = np.array([beats[k, k + 1 :].any() for k in range(len(dims))])
     return Evidence(np.asarray(dims), int(dims[int(np.argmin(beaten))]), better)
 
@@ -120,7 +123,8 @@ def choose_components(comparisons: Comparisons, rng: np.random.Generator) -> int
             )
         ratios = [held_out_ratios(data[part != k], data[tested], dims, rng) for k, tested in enumerate(parts)]
         tested = np.concatenate(parts)
-        found = weigh(dims, np.concatenate(ratios, axis=2), question[tested], take(data.weights, tested))
+        share, weights = _HELD_OUT / _PARTS, take(data.weights, tested)
+        found = weigh(dims, np.concatenate(ratios, axis=2), question[tested], weights, share)
         if found.chosen < most or most >= min(_LAST_LOOK, n_objects - 1):
             return found.chosen
         most = min(2 * most, _LAST_LOOK, n_objects - 1)
