@@ -32,7 +32,7 @@ _BETTER = 2.5
 _HELD_OUT, _PARTS = 2, 5
 _FIRST_LOOK, _LAST_LOOK = 6, 48
 _PER_COORDINATE = 100
-_PENALTIES = (0.0, 0.001, 0.003, 0.01, 0.03)  # of softplus maps
+_PENALTIES = (0.0, 0.001, 0.01)  # of softplus maps
 _TOL = 1e-3
 
 
