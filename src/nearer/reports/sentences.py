@@ -368,8 +368,8 @@ CLUSTERS = (
     "similar cluster on maps of resampled answers and objects; 1 is always the same objects."
 )
 CLUSTERED_REGIONS = (
-    "The objects lie in clusters. Where these are tight or of very unequal size, regions may be too small: they hold the "
-    "true position less often than they say."
+    "The objects lie in clusters. Where these are tight or of very unequal size, regions may be too small: they hold "
+    "the true position less often than they say."
 )
 LEARNING = "Accuracy on comparisons not seen, by the number of comparisons used. The dashed part is extrapolated."
 PEOPLE_TITLES = {
