@@ -85,10 +85,11 @@ def test_a_larger_dimension_has_to_make_answers_likelier_and_satisfy_more_of_the
     sharper = x * np.where(x > 0, rng.choice([1.0, 2.0], 4000), 1.0)  # surer where right, yet no more are right
     lucky = x.copy()  # a gain within a standard error
     lucky[np.flatnonzero(x < 0)[:16]], lucky[np.flatnonzero(x > 0)[:14]] = 0.5, -0.5
-    for y, chosen in ((better, 2), (sharper, 1), (lucky, 1), (x, 1), (-x, 1)):
+    little = np.where(np.cumsum(x < 0) <= 19, 0.5, x)  # a gain of four standard errors, but under half a point
+    for y, chosen in ((better, 2), (sharper, 1), (lucky, 1), (little, 1), (x, 1), (-x, 1)):
         assert weigh(np.array([1, 2]), np.array([[x], [y]]), np.arange(4000)).chosen == chosen
     some = x.copy()  # a gain of two standard errors: enough where it comes from two of five folds
-    some[np.flatnonzero(x < 0)[:22]], some[np.flatnonzero(x > 0)[:11]] = 0.5, -0.5
+    some[np.flatnonzero(x < 0)[:66]], some[np.flatnonzero(x > 0)[:44]] = 0.5, -0.5
     for share, chosen in ((1.0, 1), (0.4, 2)):
         assert weigh(np.array([1, 2]), np.array([[x], [some]]), np.arange(4000), share=share).chosen == chosen
     found = weigh(np.array([1, 2]), np.array([[x], [better]]), np.arange(4000))

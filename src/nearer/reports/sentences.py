@@ -497,9 +497,7 @@ def dimensions_sentence(chosen: int | None, shown: int, accuracy: Mapping[int, f
     )
     if chosen is None:
         return f"{text} The computation was interrupted: some maps are missing, and no dimension is chosen."
-    marked = (
-        f"{text} The ring marks {counted(chosen, 'dimension')}, the fewest that no larger number beats in likelihood"
-    )
+    marked = f"{text} The ring marks {counted(chosen, 'dimension')}, the fewest that no larger number clearly beats"
     marked += "; this map has as many." if chosen == shown else f"; this map has {shown}."
     return " ".join(filter(None, (marked, _largest(chosen, accuracy), _choice(chosen, accuracy))))
 
