@@ -276,7 +276,7 @@ def _dimension_case(case: tuple[str, int, int]) -> dict[str, Any]:
 
 def dimension(run: Run) -> Rows:
     """Dimensions 1 to 8 tried on true ones of 1 to 6, 5 to 20 n d log2 n answers about 25 to 60 objects."""
-    cases = [(kind, d, seed) for seed in run.seeds(3) for kind in KINDS for d in range(1, 3 if run.quick else 7)]
+    cases = [(kind, d, seed) for seed in run.seeds(2) for kind in KINDS for d in range(1, 3 if run.quick else 7)]
     results = run.each(_dimension_case, cases)
     rows = []
     for name, chosen in (
@@ -490,7 +490,7 @@ def intervals(run: Run) -> Rows:
         ("pancake, flips", "tste", 3, 6000), ("blade, slips and close calls", "tste", 3, 6000),
         *((kind, loss, 2, 4000) for kind in CLUSTERED_KINDS for loss in LOSSES),
     ][: 2 if run.quick else None]  # fmt: skip
-    results = run.each(_interval_case, [(*case, seed) for seed in run.seeds(8) for case in cases])
+    results = run.each(_interval_case, [(*case, seed) for seed in run.seeds(6) for case in cases])
     rows = []
     for case in cases:
         mine = [one for one in results if one["case"] == case]
