@@ -38,7 +38,7 @@ import numpy as np
 from scipy.stats import norm
 
 import nearer
-from benchmarks.truth_figures import CASES, DECLINE, DEVIATES, LAPSES, Case, Truth, best
+from benchmarks.truth_figures import CASES, DECLINE, DEVIATES, LAPSES, POINTS, Case, Truth, best
 
 NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)*"
 Checks = list[tuple[str, Any]]  # what is printed, and what is true; ("", reason) for a statement that does not hold
@@ -169,9 +169,8 @@ def _better(truth: Truth, d: str, accuracy: str) -> Checks:
 
 
 def _ruled_out(truth: Truth, chosen: int, d: int) -> bool:
-    """Whether the answers clearly do: fewer dimensions predict worse by 2 standard errors, more by 3.5."""
-    limit = 2.0 if d < chosen else 3.5
-    return truth.better(chosen, d) > limit + DEVIATES
+    """Whether the answers clearly do: it predicts worse by 2 standard errors."""
+    return truth.better(chosen, d) > 2.0 + DEVIATES
 
 
 def _candidates(truth: Truth, listed: str, chosen: str, *printed: str) -> Checks:
@@ -291,10 +290,13 @@ def _needed(truth: Truth, n: str, objects: str, d: str, needed: str) -> Checks:
 
 
 def _smallest(truth: Truth, listed: str, chosen: str) -> Checks:
-    """That no larger dimension makes held-out answers clearly likelier."""
+    """That no larger dimension beats the chosen one by 2.5 standard errors and half a point."""
     d = truth.d if chosen == "this" else int(chosen)
-    wrong = [one for one in truth.tried if one > d and truth.better(one, d) > 1.0 + DEVIATES]
-    return _tried(truth, listed) + [("", f"{one} dimensions are likelier") for one in wrong]
+    wrong = [
+        one for one in truth.tried
+        if one > d and truth.better(one, d) > 2.5 + DEVIATES and truth.more(one, d) > 0.5 + POINTS
+    ]  # fmt: skip
+    return _tried(truth, listed) + [("", f"{one} dimensions predict better") for one in wrong]
 
 
 def _tried(truth: Truth, listed: str, chosen: str = "") -> Checks:
@@ -364,14 +366,17 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
      _drawn),
     (r"a training set of (\S+) answers about (\S+) objects is small for more than (\d+) dimensions? "
      r"\(about (\S+) needed\)", _needed),
+    (r"more dimensions were not tried\.",
+     lambda truth: [("", "they were")] * (truth.summary["dimensions"]["chosen"] < max(truth.tried))),
     (r"the largest dimension tried, <largest>, is the best(?:; try larger ones)?", None),
     (r"(?:it is the largest that was tried, )?but going beyond (\d+) gains less than 1 point\.?", _flat),
     (r"accuracy by dimension: (.*)", _tried),
-    (r"of ([\d, ]+) dimensions, (this|\d+) is the smallest number that no larger one beats in the likelihood of "
-     r"held-out answers, by maps of the softplus loss made for this comparison\.?", _smallest),
+    (r"of ([\d, ]+) dimensions, (this|\d+) is the smallest number that no larger one clearly beats on held-out "
+     r"answers \(by 2\.5 standard errors in likelihood and half a point in accuracy\), by maps of the softplus loss "
+     r"made for this comparison\.?", _smallest),
     (r"maps of (\d+) dimensions? satisfy more held-out answers \(([\d.]+) ?%\)\.?", _better),
     (r"a map of <dimensions> is shown for \[give your reason\]\.|this map has <dimensions>\.", None),
-    (r"the ring marks (\d+) dimensions?, the fewest that no larger number beats in likelihood", _as_chosen),
+    (r"the ring marks (\d+) dimensions?, the fewest that no larger number clearly beats", _as_chosen),
     # fit, and the report of it
     (r"fitting: loss tste, dimensions <dimensions>, starts <starts>, seed <seed>", None),
     (r"<training> % of the answers satisfied \(guessing: <chance> %\)", None),

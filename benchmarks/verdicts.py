@@ -1,10 +1,12 @@
 """How often verdicts about answers and maps hold: dimension, accuracy, answers needed, certainty of places, people.
 
-    python -m benchmarks.verdicts [dimension] [accuracy] [needed] [intervals] [participants] [page] [--quick]
+    python -m benchmarks.verdicts [dimension] [accuracy] [needed] [intervals] [participants] [page]
+                                  [--quick] [--jobs J] [--studies S] [--keep FOLDER]
 
 Everything is simulated, so that the truth is known. Kinds of data marked "aside" were not looked at while the rules
 were chosen, and the seeds are not those that the rules were chosen on. Every part prints its table and saves it under
-``benchmarks/results``.
+``benchmarks/results``. With ``--keep``, each study is kept when it is done and not run again: a part can be broken off
+and taken up, or extended by more studies of each kind, until the code changes.
 """
 
 from __future__ import annotations
@@ -12,11 +14,15 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import pickle
 import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -38,6 +44,38 @@ Rows = list[dict[str, Any]]
 SEED = 5000
 LOSSES = ("tste", "ste", "soe")
 HALF_A_POINT = 0.005
+
+
+@dataclass(frozen=True)
+class Run:
+    """How studies are run."""
+
+    quick: bool = False
+    jobs: int = 2
+    studies: int | None = None  # of each kind
+    keep: Path | None = None
+
+    def seeds(self, default: int) -> range:
+        return range(1 if self.quick else self.studies or default)
+
+    def each(self, work: Callable[[Any], dict[str, Any]], cases: Sequence[Any]) -> list[dict[str, Any]]:
+        """The result of each case, in so many processes; those that were kept are not run again."""
+        if self.keep is None:
+            with ProcessPoolExecutor(self.jobs) as pool:
+                return list(pool.map(work, cases))
+        self.keep.mkdir(parents=True, exist_ok=True)
+        path, done = self.keep / f"{work.__name__}.pickle", {}
+        with open(path, "ab+") as file, ProcessPoolExecutor(self.jobs) as pool:
+            file.seek(0)
+            with suppress(EOFError):
+                while True:
+                    done.update([pickle.load(file)])
+            missing = [case for case in cases if case not in done]
+            for case, result in zip(missing, pool.map(work, missing)):
+                done[case] = result
+                pickle.dump((case, result), file)
+                file.flush()
+        return [done[case] for case in cases]
 
 
 # ---- data ------------------------------------------------------------------------------------------------------------
@@ -236,12 +274,10 @@ def _dimension_case(case: tuple[str, int, int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def dimension(quick: bool = False) -> Rows:
+def dimension(run: Run) -> Rows:
     """Dimensions 1 to 8 tried on true ones of 1 to 6, 5 to 20 n d log2 n answers about 25 to 60 objects."""
-    cases = [
-        (kind, d, seed) for seed in range(1 if quick else 3) for kind in KINDS for d in range(1, 3 if quick else 7)
-    ]
-    results = _each(_dimension_case, cases)
+    cases = [(kind, d, seed) for seed in run.seeds(2) for kind in KINDS for d in range(1, 3 if run.quick else 7)]
+    results = run.each(_dimension_case, cases)
     rows = []
     for name, chosen in (
         *((kind, [one for one in results if one["kind"] == kind]) for kind in KINDS),
@@ -310,7 +346,7 @@ def _accuracy_case(case: tuple[str, int, int]) -> dict[str, Any]:
         }  # fmt: skip
         by = "participant" if n_people else "comparison"
         # Without the bias of positions, which takes most of the time: accuracies do not depend on it.
-        unbiased = lambda X, comparisons, *_: (X, np.ones(len(comparisons)))  # noqa: E731
+        unbiased = lambda X, comparisons, *_: (X, np.ones(len(comparisons)), [X])  # noqa: E731
         with mock.patch.object(sys.modules["nearer.selection.bootstrap"], "likely_map", unbiased):
             drawn = bootstrap(model, data, n_resamples=40, by=by, random_state=seed, n_jobs=1)
     # People are drawn, not questions: of others, the same share answers the questions that are shared.
@@ -318,16 +354,16 @@ def _accuracy_case(case: tuple[str, int, int]) -> dict[str, Any]:
     return found | {"bootstrap": told.low <= truth <= told.high, "bootstrap width": told.high - told.low}
 
 
-def accuracy(quick: bool = False) -> Rows:
+def accuracy(run: Run) -> Rows:
     """95 % interval of a report, and 90 % interval of a bootstrap, for a map's accuracy on answers by other people."""
     kinds = [kind for kind in ALL_KINDS if kind != "even, no noise"]
     cases = [
         (kind, n_people, seed)
         for kind in kinds
-        for seed in range(1 if quick else 25 if _aside(kind) == "aside" else 6)
+        for seed in run.seeds(25 if _aside(kind) == "aside" else 6)
         for n_people in (0, (8, 20, 50)[seed % 3])
     ]
-    results = _each(_accuracy_case, cases)
+    results = run.each(_accuracy_case, cases)
     rows = []
     for side in ("chosen on", "aside"):
         for name, people in (("unknown", (0,)), ("8", (8,)), ("20", (20,)), ("50", (50,)), ("8 to 50", (8, 20, 50))):
@@ -379,10 +415,10 @@ def _needed_case(case: tuple[str, int]) -> dict[str, Any]:
     return found
 
 
-def needed(quick: bool = False) -> Rows:
+def needed(run: Run) -> Rows:
     """90 % intervals for the accuracy at 2 and 3 times the answers, and for the answers that give that accuracy."""
     kinds = [kind for kind in ALL_KINDS if kind != "even, no noise"]
-    results = _each(_needed_case, [(kind, seed) for seed in range(1 if quick else 6) for kind in kinds])
+    results = run.each(_needed_case, [(kind, seed) for seed in run.seeds(12) for kind in kinds])
     rows = []
     for side in ("chosen on", "aside"):
         mine = [one for one in results if _aside(one["kind"]) == side]
@@ -437,7 +473,7 @@ def _interval_case(case: tuple[str, str, int, int, int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def intervals(quick: bool = False) -> Rows:
+def intervals(run: Run) -> Rows:
     """90 % intervals for "i nearer to j than to k" and 90 % regions: how often they hold the truth; 40 objects."""
     cases = [
         ("even, flips", "tste", 2, 4000), ("even, flips", "tste", 3, 6000), ("even, flips", "ste", 2, 4000),
@@ -453,8 +489,8 @@ def intervals(quick: bool = False) -> Rows:
         ("blade, slips and close calls", "hinge", 3, 6000), ("blade, slips and close calls", "ckl", 3, 6000),
         ("pancake, flips", "tste", 3, 6000), ("blade, slips and close calls", "tste", 3, 6000),
         *((kind, loss, 2, 4000) for kind in CLUSTERED_KINDS for loss in LOSSES),
-    ][: 2 if quick else None]  # fmt: skip
-    results = _each(_interval_case, [(*case, seed) for case in cases for seed in range(1 if quick else 5)])
+    ][: 2 if run.quick else None]  # fmt: skip
+    results = run.each(_interval_case, [(*case, seed) for seed in run.seeds(6) for case in cases])
     rows = []
     for case in cases:
         mine = [one for one in results if one["case"] == case]
@@ -490,14 +526,14 @@ def a_study(seed: int, n_careless: int, per_person: int, n_questions: int, n_har
     return Comparisons(questions[asked], n_objects=30, participants=people).flipped(wrong)
 
 
-def participants(quick: bool = False) -> Rows:
+def participants(run: Run) -> Rows:
     """Twenty people, distances misjudged by a third: honest ones flagged, and careless ones (coin tosses) found."""
     rows = []
     for n_harder, n_careless, per_person, n_questions in (
         (0, 0, 150, 1000), (5, 0, 150, 1000), (5, 0, 400, 1000), (5, 0, 60, 400), (5, 2, 150, 1000), (0, 2, 60, 400),
         (0, 2, 60, 1000), (0, 2, 150, 1000),
     ):  # fmt: skip
-        honest, found, studies = [], [], 3 if quick else 100
+        honest, found, studies = [], [], 3 if run.quick else 100
         for seed in range(studies):
             report = check(a_study(seed, n_careless, per_person, n_questions, n_harder)).participants
             flagged = {int(person.participant) for person in report if person.suspicious}
@@ -513,12 +549,6 @@ def participants(quick: bool = False) -> Rows:
 
 
 # ---- running ---------------------------------------------------------------------------------------------------------
-
-
-def _each(work: Callable[[Any], dict[str, Any]], cases: Sequence[Any]) -> list[dict[str, Any]]:
-    """Each case in a process of its own kind, two at a time."""
-    with ProcessPoolExecutor(2) as pool:
-        return list(pool.map(work, cases))
 
 
 def _share(values: Any) -> float:
@@ -545,13 +575,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=[*PARTS, "page", []], help="default: all, and the page")
     parser.add_argument("--quick", action="store_true", help="a few cases, nothing saved")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--studies", type=int, help="of each kind")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where to keep studies that are done")
     args = parser.parse_args()
     for name in args.parts or [*PARTS, *([] if args.quick else ["page"])]:
         if name == "page":
             common.PAGE.write_text(fill(common.PAGE.read_text(), blocks()))
             continue
         started = time.perf_counter()
-        rows = PARTS[name](args.quick)
+        rows = PARTS[name](Run(args.quick, args.jobs, args.studies, args.keep))
         print(f"{name}: {PARTS[name].__doc__}\n\n{common.table(rows)}", flush=True)
         if not args.quick:
             seconds = round(time.perf_counter() - started, 1)

@@ -246,7 +246,7 @@ def test_simulated_answers_are_of_their_kind(kind):
 
 
 def test_verdicts_about_participants():
-    rows = verdicts.participants(quick=True)
+    rows = verdicts.participants(verdicts.Run(quick=True))
     assert all(row["honest flagged per study"] < 1 for row in rows)
     assert rows[-1]["careless found"] > 0.5
 
@@ -264,6 +264,20 @@ def test_simulated_people_do_what_they_are_said_to():
     assert (data.answers.side[data.people.codes == 2] == 0).all()
     guessing = people.study("even, no noise", points, 2, 1000, rng, guesses=np.array([0.0, 0.5]))
     assert comparison_accuracy(points, guessing[guessing.people.codes == 1]) == pytest.approx(0.75, abs=0.05)
+
+
+def test_studies_of_verdicts_are_taken_up(tmp_path):
+    run = verdicts.Run(jobs=1, keep=tmp_path)
+    assert run.each(_noted, [(tmp_path, 1), (tmp_path, 2)]) == [{"n": 1}, {"n": 2}]
+    assert run.each(_noted, [(tmp_path, 2), (tmp_path, 3), (tmp_path, 1)]) == [{"n": 2}, {"n": 3}, {"n": 1}]
+    assert (tmp_path / "runs").read_text() == "123"
+
+
+def _noted(case):
+    folder, n = case
+    with open(folder / "runs", "a") as file:
+        file.write(str(n))
+    return {"n": n}
 
 
 def test_the_page_holds_what_is_saved_about_verdicts():

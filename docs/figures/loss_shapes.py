@@ -1,4 +1,4 @@
-"""The five losses of one comparison, as the far object moves away while the near one stays at distance 1."""
+"""The losses of one comparison, as the far object moves away while the near one stays at distance 1."""
 
 from __future__ import annotations
 

@@ -54,8 +54,8 @@ class OrdinalEmbedding(ShownMap, TransformerMixin, BaseEstimator, auto_wrap_outp
     Parameters
     ----------
     n_components : int or "auto", default 2
-        Dimension of the map. "auto": chosen by held-out likelihood, see `nearer.auto_dimension`; it takes a few times
-        as long and needs the answers in memory.
+        Dimension of the map. "auto": chosen by held-out likelihood, see `nearer.auto_dimension`; it takes about
+        ten times as long and needs the answers in memory.
     loss : str or Loss, default "auto"
         A name such as "ste", "tste" or "soe" (all: `nearer.losses.loss_names`), or an instance. "auto": ste or tste,
         with a lapse rate and, for the default solver, a ridge penalty, chosen on held-out answers, see

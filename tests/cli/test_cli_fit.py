@@ -40,7 +40,9 @@ def test_json_is_the_summary(nearer, answers, tmp_path):
     called = nearer("fit", "answers.csv", "-o", "out", "--cv", 3, "--json", "--quiet")
     assert (called.code, called.err) == (0, "")
     summary = json.loads((tmp_path / "out/summary.json").read_text())
-    assert set(summary.pop("report")) > {"title", "facts", "covariances"}  # to draw the report again
+    report = summary.pop("report")
+    assert set(report) > {"title", "facts", "covariances"}  # to draw the report again
+    assert report["title"] == "Map of 12 objects"  # not the name of the file
     assert called.json == summary
     assert summary["command"] == "nearer fit answers.csv -o out --cv 3 --json --quiet --force"
     assert summary["interrupted"] is False

@@ -10,6 +10,8 @@ import re
 import numpy as np
 import pytest
 
+import nearer
+import nearer.solvers
 from nearer.check import check
 from nearer.data import Comparisons
 from nearer.metrics import worst_comparisons
@@ -168,3 +170,31 @@ def test_clusters_are_coloured_and_explained_where_there_are_no_groups(X):
     assert CLUSTERED_REGIONS in script_data(Report("t", X, clusters=names, covariances=regions))[1]
     values, notes = script_data(Report("t", X, clusters=names, groups=["a"] * 10))
     assert (values["groups"]["names"], notes) == (["a"], [])
+
+
+@pytest.fixture
+def report_of(tmp_path):
+    """The text of the page that reports a map."""
+
+    def call(model, comparisons):
+        nearer.write_report(model, comparisons, tmp_path / "report.html", cv=0, bootstrap=0)
+        html = (tmp_path / "report.html").read_text(encoding="utf-8")
+        page = re.sub(r"<(script|style).*?</\1>", "", html, flags=re.DOTALL)
+        return " ".join(text_of(page.replace("<", " <")).split())
+
+    return call
+
+
+def test_the_outcome_is_that_it_converged_or_why_it_stopped(report_of, X, tmp_path):
+    comparisons = Comparisons.from_distances(np.linalg.norm(X[:, None] - X, axis=2), 300, random_state=0)
+    model = nearer.OrdinalEmbedding(2, random_state=0).fit(comparisons)
+    assert "Outcome converged Epochs" in report_of(model, comparisons)
+    (tmp_path / "report.html").unlink()
+    model.set_params(solver=nearer.solvers.GD(max_epochs=2)).fit(comparisons)
+    assert f"Outcome {model.result_.message} Epochs" in report_of(model, comparisons)
+
+
+def test_computed_comparisons_are_not_what_people_said(report_of, X):
+    comparisons = Comparisons.from_distances(np.linalg.norm(X[:, None] - X, axis=2), 300, random_state=0)
+    told = report_of(nearer.OrdinalEmbedding(2, random_state=0).fit(comparisons), comparisons)
+    assert not re.search(r"people|person|participant|judge|\bsaid\b", told, re.IGNORECASE)

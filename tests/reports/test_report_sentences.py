@@ -147,7 +147,7 @@ def test_no_sentence_contradicts_another(scores, preferred):
     ("chosen", "shown", "accuracy", "end"),
     [
         (2, 2, {1: 0.8, 2: 0.9, 3: 0.89}, "this map has as many."),
-        (1, 2, {1: 0.9, 2: 0.8}, "1 dimension, the fewest that no larger number beats in likelihood; this map has 2."),
+        (1, 2, {1: 0.9, 2: 0.8}, "1 dimension, the fewest that no larger number clearly beats; this map has 2."),
         (3, 3, {1: 0.8, 2: 0.9, 3: 0.95}, "It is the largest that was tried: larger ones may do better still."),
         (3, 3, {1: 0.8, 2: 0.945, 3: 0.95}, "largest that was tried, but going beyond 2 gains less than 1 point."),
         (2, 2, {1: 0.9, 2: 0.9, 3: 0.8}, "made for that purpose, not by those in the chart."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -240,11 +241,28 @@ def resamples(data, count):
 def test_the_likely_map_is_not_bent_by_slips(loss):
     points, data = flat(1)
     X = OrdinalEmbedding(2, loss=loss, random_state=0).fit(data).embedding_
-    found, chance = likely_map(X, data, resamples(data, 5), np.random.default_rng(0), 1)
+    found, chance, _ = likely_map(X, data, resamples(data, 5), np.random.default_rng(0), 1)
     assert procrustes_distance(found, points) < 0.5 * procrustes_distance(X, points)
     np.testing.assert_array_equal(chance > 0.5, log_ratio(found, data) > 0)
     assert 1 - chance.max() == pytest.approx(0.1, abs=0.03)  # the lapse rate
     assert np.maximum(chance, 1 - chance).mean() == pytest.approx(np.mean(chance > 0.5), abs=0.03)
+
+
+def test_regions_hold_by_how_much_the_models_of_the_likely_map_differ(monkeypatch):
+    _, data = flat(1, 600, 12)
+    model = OrdinalEmbedding(2, random_state=0).fit(data)
+    X, chance, maps = likely_map(model.embedding_, data, resamples(data, 2), np.random.default_rng(0), 1)
+    assert len(maps) > 1
+    assert any(one is X for one in maps)
+    found = []
+    for others in ([X], [X, X + [0.0, 1.0] * (np.arange(12) == 3)[:, None]]):
+        monkeypatch.setattr(
+            sys.modules["nearer.selection.bootstrap"], "likely_map", lambda *_, o=others: (X, chance, o)
+        )
+        found.append(bootstrap(model, data, n_resamples=5, random_state=0).covariance)
+    more = np.trace(found[1] - found[0], axis1=1, axis2=2)
+    assert more.argmax() == 3
+    assert (more > 0).all()
 
 
 def test_the_likely_map_takes_weights_for_answers():

@@ -50,8 +50,8 @@ def test_it_is_decisive_where_smaller_and_larger_dimensions_are_ruled_out():
     [
         ([9.0, 1.5, 0.0, 4.0], 3, {}, (2, 3), "2 or 3 dimensions, 3 if in doubt (80.0%"),
         ([9.0, 1.5, 0.0, 4.0], 3, {}, (2, 3), "2 predicts almost as well as 3"),
-        ([9.0, 0.0, 2.0, 5.0], 2, {}, (2, 3), "3 does not predict clearly worse than 2"),
-        ([9.0, 0.0, 4.0, 2.0], 2, {}, (2, 4), "4 does not predict clearly worse than 2"),
+        ([9.0, 0.0, 1.0, 5.0], 2, {}, (2, 3), "3 does not predict clearly worse than 2"),
+        ([9.0, 0.0, 4.0, 1.0], 2, {}, (2, 4), "4 does not predict clearly worse than 2"),
         ([9.0, 0.0, 4.0, 5.0], 2, {"n_answers": 500}, (2, 3), "more than 2 dimensions (about 519 needed)"),
         (
             [9.0, 9.0, 0.0],
@@ -85,9 +85,14 @@ def test_a_larger_dimension_has_to_make_answers_likelier_and_satisfy_more_of_the
     sharper = x * np.where(x > 0, rng.choice([1.0, 2.0], 4000), 1.0)  # surer where right, yet no more are right
     lucky = x.copy()  # a gain within a standard error
     lucky[np.flatnonzero(x < 0)[:16]], lucky[np.flatnonzero(x > 0)[:14]] = 0.5, -0.5
-    for y, chosen in ((better, 2), (sharper, 1), (lucky, 1), (x, 1), (-x, 1)):
-        assert weigh(np.array([1, 2]), np.array([x, y]), np.arange(4000)).chosen == chosen
-    found = weigh(np.array([1, 2]), np.array([x, better]), np.arange(4000))
+    little = np.where(np.cumsum(x < 0) <= 19, 0.5, x)  # a gain of four standard errors, but under half a point
+    for y, chosen in ((better, 2), (sharper, 1), (lucky, 1), (little, 1), (x, 1), (-x, 1)):
+        assert weigh(np.array([1, 2]), np.array([[x], [y]]), np.arange(4000)).chosen == chosen
+    some = x.copy()  # a gain of two standard errors: enough where it comes from two of five folds
+    some[np.flatnonzero(x < 0)[:66]], some[np.flatnonzero(x > 0)[:44]] = 0.5, -0.5
+    for share, chosen in ((1.0, 1), (0.4, 2)):
+        assert weigh(np.array([1, 2]), np.array([[x], [some]]), np.arange(4000), share=share).chosen == chosen
+    found = weigh(np.array([1, 2]), np.array([[x], [better]]), np.arange(4000))
     assert found.better[0, 1] == pytest.approx(-found.better[1, 0])
     assert found.better[0, 1] > 5
 
@@ -96,13 +101,13 @@ def test_answers_that_belong_together_count_once_and_weights_as_rows_would():
     rng = np.random.default_rng(0)
     dims, x, units = np.array([1, 2]), np.where(rng.random(400) < 0.7, 0.5, -0.5), np.arange(400)
     y = np.where((x < 0) & (rng.random(400) < 0.2), 0.5, x)
-    once = weigh(dims, np.array([x, y]), units).better[0, 1]
-    copies = np.tile([x, y], 4)
+    once = weigh(dims, np.array([[x], [y]]), units).better[0, 1]
+    copies = np.tile([[x], [y]], 4)
     assert weigh(dims, copies, np.tile(units, 4)).better[0, 1] == pytest.approx(once, rel=1e-3)
     assert weigh(dims, copies, np.arange(1600)).better[0, 1] == pytest.approx(2 * once, rel=1e-3)
     weights = rng.integers(1, 5, 400)
-    weighted = weigh(dims, np.array([x, y]), units, weights.astype(float))
-    repeated = weigh(dims, np.repeat([x, y], weights, axis=1), np.repeat(units, weights))
+    weighted = weigh(dims, np.array([[x], [y]]), units, weights.astype(float))
+    repeated = weigh(dims, np.repeat([[x], [y]], weights, axis=2), np.repeat(units, weights))
     assert weighted.better[0, 1] == pytest.approx(repeated.better[0, 1], rel=1e-3)
 
 
@@ -167,6 +172,13 @@ def test_auto_finds_the_dimension(true):
     assert model.n_components_ == true
     same = OrdinalEmbedding(true, loss="ste", random_state=0).fit(data)
     np.testing.assert_array_equal(model.embedding_, same.embedding_)
+
+
+def test_few_answers_are_no_evidence_against_many_dimensions():
+    # Without a penalty they are overfitted in six dimensions, so that two seem to be as good.
+    data = noisy(150, 6, 3000, seed=1, noise=0.0)
+    found = cross_validate_dimensions(OrdinalEmbedding(), data, [2, 4, 6], n_folds=3, random_state=0)
+    assert found.chosen == 6 == found.dims[found.accuracy.argmax()]
 
 
 def test_auto_looks_further_where_the_largest_wins():
@@ -255,7 +267,7 @@ def test_the_dimension_is_chosen_from_whole_answers(monkeypatch):
 
     def ratios(train, test, dims, rng):
         parts.append((train, test))
-        return np.zeros((len(dims), len(test)))
+        return np.zeros((len(dims), 1, len(test)))
 
     monkeypatch.setattr("nearer.auto_dimension.held_out_ratios", ratios)
     monkeypatch.setattr("nearer.auto_dimension._PER_COORDINATE", 1)  # a sample of 120 answers will do

@@ -286,9 +286,9 @@ def signed_points(*fractions: float) -> str:
 def map_sentence(n_objects: int, n_components: int) -> str:
     """How to read the map."""
     how = {
-        1: "Objects close to each other on the line were judged similar.",
-        2: "Objects close to each other were judged similar; directions and absolute size mean nothing.",
-        3: "Drag to turn the map. Objects close to each other in space were judged similar.",
+        1: "Objects close to each other on the line are similar, by these answers.",
+        2: "Objects close to each other are similar, by these answers; directions and absolute size mean nothing.",
+        3: "Drag to turn the map. Objects close to each other in space are similar, by these answers.",
     }
     more = f"Of its {n_components} dimensions, two are shown at a time. Choose them here or in the pair plot below."
     return f"{counted(n_objects, 'object')}. {how.get(n_components, more)}"
@@ -396,8 +396,8 @@ CLUSTERS = (
     "similar cluster on maps of resampled answers and objects; 1 is always the same objects."
 )
 CLUSTERED_REGIONS = (
-    "The objects lie in clusters. Regions of objects in tight clusters come out too small: they hold the true position "
-    "less often than they say."
+    "The objects lie in clusters. Where these are tight or of very unequal size, regions may be too small: they hold "
+    "the true position less often than they say."
 )
 ALIGNMENT = (
     "The share of the answers that each model predicts. Black lines are 95 % intervals for other questions about these "
@@ -529,9 +529,7 @@ def dimensions_sentence(chosen: int | None, shown: int, accuracy: Mapping[int, f
     )
     if chosen is None:
         return f"{text} The computation was interrupted: some maps are missing, and no dimension is chosen."
-    marked = (
-        f"{text} The ring marks {counted(chosen, 'dimension')}, the fewest that no larger number beats in likelihood"
-    )
+    marked = f"{text} The ring marks {counted(chosen, 'dimension')}, the fewest that no larger number clearly beats"
     marked += "; this map has as many." if chosen == shown else f"; this map has {shown}."
     return " ".join(filter(None, (marked, _largest(chosen, accuracy), _choice(chosen, accuracy))))
 

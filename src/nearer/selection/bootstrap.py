@@ -88,8 +88,9 @@ class Bootstrap:
 
     Resamples scatter about the map fitted to all answers, which is biased, since the loss does not model wrong
     answers. `likely` is the maximum-likelihood map of models with lapses, and `simulated` are fits to answers drawn
-    from it; the bias is the mean of `simulated` minus `likely`. `covariance` includes the bias. `widening` is chosen
-    so that 90 % of the intervals about the simulated fits contain `likely`.
+    from it; the bias is the mean of `simulated` minus `likely`. `covariance` includes the bias, and by how much these
+    models differ, since answers hardly determine where clusters lie or how flat a map is. `widening` is chosen so that
+    90 % of the intervals about the simulated fits contain `likely`.
     """
 
     embedding: np.ndarray  # (n_objects, n_components), fitted to all answers
@@ -229,7 +230,7 @@ def bootstrap(
     left_out = np.divide(right, tested, out=np.full(len(first), np.nan), where=tested > 0)
     accuracy = training, *_accuracy(left_out, satisfied_answers(full.embedding_, data)[0], data, alike[first])
     samples = np.array(maps)
-    likely, chance = likely_map(full.embedding_, data, drawn[:_N_JUDGES], rng, n_jobs)
+    likely, chance, others = likely_map(full.embedding_, data, drawn[:_N_JUDGES], rng, n_jobs)
 
     def simulate(own: np.random.Generator) -> np.ndarray:
         X = fit_best(base, simulated(data, chance, own), starts, fresh, own).embedding_
@@ -239,6 +240,8 @@ def bootstrap(
     asked = data if len(data) <= _MOST_ASKED else data[rng.permutation(len(data))[:_MOST_ASKED]]
     fits = np.array(quiet_map(simulate, n_jobs, generators))
     widening, covariance = _widened(full.embedding_, samples, likely, fits, asked)
+    away = np.array([procrustes_align(X, full.embedding_) for X in others]) - procrustes_align(likely, full.embedding_)
+    covariance += _outer(away).mean(axis=0)
     measured = *accuracy, by, n_units
     return Bootstrap(full.embedding_, samples, covariance, *measured, full.labels_, widening, likely, fits)
 
@@ -256,13 +259,13 @@ def _accuracy(left_out: np.ndarray, satisfied: np.ndarray, data: Comparisons, al
 def likely_map(
     start: np.ndarray, comparisons: Comparisons, resamples: Sequence[Resample], rng: np.random.Generator,
     n_jobs: int | None,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Maximum-likelihood map of models with lapses, by fits from `start`, and the probability (N,) of each answer."""
+) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:  # fmt: skip
+    """Maximum-likelihood map of models with lapses, probability (N,) of each answer, and the maps of all the models."""
     # A model without lapses distorts the map to accommodate wrong answers: ste, for example, makes a flat map round.
     everybody = Answers(comparisons.kind, len(comparisons), Coded.constant("all", len(comparisons)))
     data = comparisons.replaced(answers=everybody, answer=None, labels=None)
     lowest, loss, X, no_slip = math.inf, _MODELS[0], np.nan_to_num(start), np.ones(len(data))
-    point = X
+    point, maps = X, []
     for model in _MODELS:
         forgiving = OrdinalEmbedding(start.shape[1], loss=model, reliability=True, n_jobs=n_jobs)
         fit = fit_quietly(forgiving, data, [point], 0, rng)
@@ -274,6 +277,7 @@ def likely_map(
         if lost < lowest:
             lowest, loss, X, no_slip = lost, model, fit.embedding_, by_map / chance
         point = np.nan_to_num(fit.embedding_)
+        maps.append(fit.embedding_)
     base = OrdinalEmbedding(start.shape[1], loss=loss, n_jobs=1)
     own = np.ones(len(data)) if data.weights is None else data.weights
 
@@ -289,7 +293,7 @@ def likely_map(
     judged = quiet_map(held_out, n_jobs, resamples, rng.spawn(len(resamples)))
     odds, counts = map(np.concatenate, zip(*judged))
     law = fit_answer_law(odds, counts)
-    return X, law.probability(log_odds(loss, *comparison_distances(X, comparisons)))
+    return X, law.probability(log_odds(loss, *comparison_distances(X, comparisons))), maps
 
 
 def _widened(

@@ -26,10 +26,9 @@ from nearer.refits import Interrupted, at_random, fit_best, quiet_map, template
 from nearer.selection.thresholds import ENOUGH, MOST_UNPLACED, WORTHWHILE, n_d_log_n
 from nearer.solvers import Auto, get_solver
 
-# Standard errors by which the chosen dimension must beat a smaller one, and a larger one, to rule it out;
-# `benchmarks.verdicts` measures how often the verdict holds.
-_RULED_OUT_BELOW = 2.0
-_RULED_OUT_ABOVE = 3.5
+# Standard errors by which the chosen dimension must beat another one to rule it out; `benchmarks.verdicts` measures how
+# often the verdict holds.
+_RULED_OUT = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +174,7 @@ def cross_validate_dimensions(
         raise Interrupted(DimensionSelection(tried, table[0], table[1], folds_by=by)) from None
     evidence, rows = None, np.concatenate(tested)
     if several:
-        ratios = np.concatenate(results, axis=1)
+        ratios = np.concatenate(results, axis=2)
         evidence = weigh(tried, ratios, units.codes[rows], take(data.weights, rows))
     n_answers = min(train.n_answers for train in trains)
     found = conclude(
@@ -233,7 +232,7 @@ def conclude(
     if evidence is None:
         reasons.append("only one dimension was tried")
     else:
-        close = [int(d) for d, z in zip(dims[:at], evidence.better[:at, at]) if z < _RULED_OUT_BELOW]
+        close = [int(d) for d, z in zip(dims[:at], evidence.better[:at, at]) if z < _RULED_OUT]
         if at == 0 and chosen > 1:
             reasons.append(f"the smallest dimension tried, {chosen}, is chosen; try smaller ones")
         if close:
@@ -253,7 +252,7 @@ def conclude(
                 f"a training set of {n_answers:,.0f} answers about {n_objects:,} objects is small for more "
                 f"than {counted(chosen, 'dimension')} (about {needed:,.0f} needed)"
             )
-        elif (left := evidence.better[at, at + 1 :] > -_RULED_OUT_ABOVE).any():
+        elif (left := evidence.better[at, at + 1 :] > -_RULED_OUT).any():
             another = int(dims[at + 1 + int(np.argmax(left))])
             candidates.append(another)
             reasons.append(f"{another} does not predict clearly worse than {chosen}")
