@@ -25,8 +25,8 @@ from nearer.solvers.penalty import Ridge
 from nearer.solvers.sgd import adaptive_start
 
 # A larger dimension is preferred if it makes held-out answers likelier by more than this many standard errors, and
-# satisfies more of them by this fraction: with many answers, gains are seen that are of no use. Chosen on the kinds
-# "chosen on" of `benchmarks.verdicts dimension`.
+# satisfies more of them by this fraction: with many answers, gains are seen that are of no use. The first was chosen on
+# the kinds "chosen on" of `benchmarks.verdicts dimension`, the second on human answers.
 _BETTER, _MORE = 2.5, 0.005
 # `choose_components`: folds held out, and all folds; largest dimension tried at first, doubled as long as it wins, and
 # its limit; answers per coordinate, beyond which a sample is used.

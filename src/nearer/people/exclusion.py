@@ -83,7 +83,8 @@ class ExclusionRules:
 
 def _require_values(values: np.ndarray | None, rule: str, column: str) -> None:
     if values is None or not np.isfinite(values.astype(float)).any():
-        raise ValueError(f"rules: {rule} cannot be applied: the table has no values in column {column}")
+        found = f"no participant has a value of {column}"
+        raise ValueError(f"rules: {rule} cannot be applied, as {found}; leave it out, or collect more answers")
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,8 @@ def exclude(
     reasons = {words: table.participant[mask].tolist() for words, mask in broken.items()}
     out = np.logical_or.reduce([np.zeros(len(table), dtype=bool), *broken.values()])
     if out.all():
-        raise ValueError("rules: nobody is left")
+        each = ", ".join(f"{int(mask.sum()):,} {words}" for words, mask in broken.items())
+        raise ValueError(f"rules: nobody is left of {counted(len(table), 'participant')}: {each}; relax the rules")
     gone = people[np.isin(people, table.participant[out])]
     n_answers, n_kept = int(table.answers.sum()), int(table.answers[~out].sum())
     exclusions = Exclusions(gone.tolist(), reasons, len(table), n_answers, n_kept, preregistered)
