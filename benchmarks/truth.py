@@ -12,7 +12,8 @@ all answers in the file; a row in which an option equals the reference is an att
 compared in two ways: with the fold accuracies in summary.json (mean, standard error, Student's interval), and, within
 `PLAUSIBLE` points, with maps of other folds, which nearer fits and `truth_figures` scores; agreement with a map of
 others, lapse rates, p-values of people and the dimensions that are not ruled out in the latter way alone, within the
-tolerances stated there. Standard errors of dimensions and the outcome of a fit are taken from summary.json.
+tolerances stated there. Standard errors of dimensions, the outcome of a fit, and the loss, lapse rate and penalty that
+it chose are taken from summary.json; the objective is computed with these.
 """
 
 from __future__ import annotations
@@ -261,6 +262,14 @@ def _few(truth: Truth, listed: str) -> Checks:
     return [(count, truth.n_questions_of[name]) for name, count in found] + [(re.findall(NUMBER, listed)[-1], more)]
 
 
+def _loss(truth: Truth, name: str) -> Checks:
+    return [(name, truth.summary["loss"]["name"])]
+
+
+def _placed(truth: Truth, loss: str, version: str) -> Checks:
+    return [*_loss(truth, "ste" if loss == "stochastic" else "tste"), *_version(truth, version)]
+
+
 def _distances(truth: Truth, anchor: str, near: str, far: str, *printed: str) -> Checks:
     at, width = truth.embedding, np.ptp(truth.points, axis=0).max()
     one, other = (math.dist(at[anchor], at[name]) for name in (near, far))
@@ -378,7 +387,9 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"a map of <dimensions> is shown for \[give your reason\]\.|this map has <dimensions>\.", None),
     (r"the ring marks (\d+) dimensions?, the fewest that no larger number clearly beats", _as_chosen),
     # fit, and the report of it
-    (r"fitting: loss tste, dimensions <dimensions>, starts <starts>, seed <seed>", None),
+    (r"fitting: loss auto, dimensions <dimensions>, starts <starts>, seed <seed>", None),
+    (r"(?:loss chosen|loss): (tste|ste)(?: alpha=<alpha>)?(?: lapse=<lapse>)?", _loss),
+    (r"penalty: <penalty>, chosen with the loss on held-out answers", None),
     (r"<training> % of the answers satisfied \(guessing: <chance> %\)", None),
     (rf"of these, <unplaced> (?:was|were) left out: {NAMES}", None),
     (rf"<held_out> % of held-out answers {CV}", None),
@@ -403,7 +414,7 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (r"the map contradicts <contradicted> of <answers> answers\.", None),
     (r"the map contradicts <contradicted_comparisons> of <comparisons> comparisons\.", None),
     (rf"{ROW} \| (\S+) times as far \((\S+) against (\S+) % of the map's width\) \| (\S+)", _distances),
-    (r"loss: tste alpha=<alpha>|starts: <starts>|seed: <seed>|cross-validation: <folds> folds|epochs: <epochs>|"
+    (r"starts: <starts>|seed: <seed>|cross-validation: <folds> folds|epochs: <epochs>|"
      r"objective: <objective>|gradients of single comparisons: <gradients>|"
      r"objective by epoch, <objective> at the end", None),
     (r"nearer: (\S+)", _version),
@@ -441,9 +452,10 @@ SENTENCES: tuple[tuple[str, Callable[..., Checks] | None], ...] = (
     (rf"of the held-out answers, <unplaced> (?:was|were) left out: {NAMES}\.", None),
     (r"the objects fall into <groups> groups that were never compared with each other \(<apart> answers? to questions "
      r"about the smaller ones\), so the relative positions of the groups are arbitrary\.", None),
-    (r"the objects were placed in <dimensions> dimensions by t-distributed stochastic triplet embedding "
-     r"\(van der Maaten & Weinberger, 2012\), computed with nearer (\S+) \(<starts> random start, seed <seed>\)\.",
-     _version),
+    (r"the objects were placed in <dimensions> dimensions by (t-distributed stochastic|stochastic) triplet "
+     r"embedding \(van der Maaten & Weinberger, 2012\)(?: with a lapse rate of <lapse_percent> %)?"
+     r"(?: \(loss, lapse rate and ridge penalty, <penalty>, chosen on held-out answers\))?, computed with nearer "
+     r"(\S+) \(<starts> random start, seed <seed>\)\.", _placed),
     (rf"the map satisfies <training> % of the answers and <held_out> % of held-out answers {CV}, {TOGETHER}", None),
     (rf"by the agreement of answers to <repeated> repeated questions, {BEST}\.", None),
     (r"van der Maaten, L\., & Weinberger, K\. \(2012\)\.", None),

@@ -208,7 +208,9 @@ class Truth:
             "both_ways_comparisons": sum(count == 2 for count in pairs.values()),
             "fewest": min(each.values()), "most": max(each.values()),
             "few": sum(n < self.d + 1 for n in self.n_questions_of.values()), "need": self.d + 1, "dimensions": self.d,
-            "chance": 100 / 3 if several else 50, "alpha": max(self.d - 1, 1), "level": 95, "folds": N_FOLDS,
+            "chance": 100 / 3 if several else 50, "level": 95, "folds": N_FOLDS,
+            "alpha": max(self.d - 1, 1) if told["loss"]["name"] == "tste" else None, "penalty": told["penalty"],
+            "lapse": told["loss"].get("lapse", 0), "lapse_percent": 100 * told["loss"].get("lapse", 0),
             # By docs/conclusions.md: where they take seconds; of people where these are known.
             "resamples": 100 if len(self.index) <= 20_000 and len(self.names) <= 500 else None, "region": 90,
             "starts": told["options"]["n_init"], "seed": told["options"]["random_state"],
@@ -255,17 +257,22 @@ class Truth:
         return np.bincount(self.owner, holds) / np.bincount(self.owner)
 
     def _fit(self) -> None:
-        holds, alpha, kernel = self.satisfied(self.points), self.figure["alpha"], []
+        holds, alpha, lapse = self.satisfied(self.points), self.figure["alpha"], self.figure["lapse"]
         rows, weights = self.votes * np.bincount(self.owner), self.votes[self.owner]
-        for end in (1, 2):  # of tste, of the near and of the far pair
-            apart = ((self.points[self.index[:, 0]] - self.points[self.index[:, end]]) ** 2).sum(axis=1)
-            kernel.append((1 + apart / alpha) ** (-(alpha + 1) / 2))
+        near, far = (
+            ((self.points[self.index[:, 0]] - self.points[self.index[:, end]]) ** 2).sum(axis=1) for end in (1, 2)
+        )
+        if alpha is None:  # ste
+            chance = expit(far - near)
+        else:  # tste
+            near, far = ((1 + apart / alpha) ** (-(alpha + 1) / 2) for apart in (near, far))
+            chance = near / (near + far)
         self.figure |= {
             "training": 100 * self.votes @ (holds == 1) / self.votes.sum(),
             "training_comparisons": 100 * rows @ holds / rows.sum(),
             "contradicted": self.votes @ (holds < 1),
             "contradicted_comparisons": rows @ (1 - holds),
-            "objective": weights @ -np.log(kernel[0] / (kernel[0] + kernel[1])) / weights.sum(),
+            "objective": weights @ -np.log((1 - lapse) * chance + lapse / 2) / weights.sum(),
         }
 
     def _maps(self, unit: list[Any], d: int, **how: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -13,6 +13,7 @@ from nearer.datasets import make_comparisons, make_points
 from nearer.losses import STELoss, TSTELoss
 from nearer.objective import LocalObjective
 from nearer.refits import fit_best, template
+from nearer.selection import cross_validate_dimensions
 from nearer.solvers import Auto
 
 
@@ -113,6 +114,15 @@ def test_studies_of_a_fitted_model_use_its_loss(noisy, model):
     assert template(clone(model)).loss == "auto"
     best = fit_best(clone(model), noisy.train, [], 2, np.random.default_rng(0))
     assert best.loss_ == model.loss_
+
+
+def test_folds_choose_from_their_own_answers(noisy):
+    """Held-out figures do not depend on what was chosen from all answers, the held-out ones included."""
+    data = noisy.train[:900]
+    fitted = OrdinalEmbedding(2, random_state=0).fit(data)
+    fitted.loss_, fitted.penalty_ = STELoss(lapse=0.5), 1.0
+    found = [cross_validate_dimensions(one, data, [2], random_state=0) for one in (fitted, OrdinalEmbedding(2))]
+    np.testing.assert_array_equal(*(one.fold_accuracy for one in found))
 
 
 @pytest.mark.parametrize("d", [1, 3])

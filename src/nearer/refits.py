@@ -24,15 +24,18 @@ class Interrupted(KeyboardInterrupt):
         self.found = found
 
 
-def template(estimator: OrdinalEmbedding) -> OrdinalEmbedding:
-    """Copy an estimator for a study, with the dimension and loss it chose: one thread each, and no progress lines."""
+def template(estimator: OrdinalEmbedding, choose_again: bool = False) -> OrdinalEmbedding:
+    """Copy an estimator for a study, without progress lines and with one thread.
+
+    It has the dimension and, unless each fit is to `choose_again`, the loss and penalty that a fit chose.
+    """
     if not isinstance(estimator, OrdinalEmbedding):
         kind = type(estimator).__name__
         raise ValueError(f"estimator: got {kind}, expected an OrdinalEmbedding; the comparisons come second")
     copy = clone(estimator).set_params(n_jobs=1, verbose=0, callbacks=None, warm_start=False)
     if copy.n_components == "auto" and hasattr(estimator, "embedding_"):
         copy.set_params(n_components=estimator.n_components_)
-    return with_loss_of(estimator, copy) if hasattr(estimator, "embedding_") else copy
+    return copy if choose_again or not hasattr(estimator, "embedding_") else with_loss_of(estimator, copy)
 
 
 def with_loss_of(fitted: OrdinalEmbedding, copy: OrdinalEmbedding) -> OrdinalEmbedding:

@@ -198,6 +198,7 @@ def _figures(model: nearer.OrdinalEmbedding) -> dict[str, Any]:
         "n_objects": model.n_objects_,
         "n_components": model.n_components_,
         "loss": {"name": model.loss_.name} | model.loss_.parameters,
+        "penalty": model.penalty_,
         "result": {
             **{name: getattr(model.result_, name) for name in shown},
             "map": inputs.fingerprint(model),

@@ -139,7 +139,7 @@ def cross_validate_dimensions(
     Interrupted
         By ctrl-C, once a fold is finished; `found` has the results so far, without a choice.
     """
-    base = template(estimator)
+    base = template(estimator, choose_again=True)  # by the answers of other folds alone
     data = as_comparisons(comparisons)
     tried = np.unique([check_integer(d, "dims", 1) for d in dims])
     if not len(tried):
