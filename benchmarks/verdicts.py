@@ -489,6 +489,10 @@ def intervals(run: Run) -> Rows:
         ("blade, slips and close calls", "hinge", 3, 6000), ("blade, slips and close calls", "ckl", 3, 6000),
         ("pancake, flips", "tste", 3, 6000), ("blade, slips and close calls", "tste", 3, 6000),
         *((kind, loss, 2, 4000) for kind in CLUSTERED_KINDS for loss in LOSSES),
+        ("skewed, slips and close calls", "auto", 2, 4000), ("lattice, many flips", "auto", 2, 4000),
+        ("two clouds, misjudged", "auto", 2, 4000), ("pancake, flips", "auto", 3, 6000),
+        ("arc, misjudged and slips", "auto", 2, 4000), ("blade, slips and close calls", "auto", 3, 6000),
+        *((kind, "auto", 2, 4000) for kind in CLUSTERED_KINDS),
     ][: 2 if run.quick else None]  # fmt: skip
     results = run.each(_interval_case, [(*case, seed) for seed in run.seeds(6) for case in cases])
     rows = []
