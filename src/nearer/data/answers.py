@@ -26,7 +26,8 @@ SIDE_NAMES = np.array(["first", "second", "third", *_OPTIONS, None], dtype=objec
 NOT_ADAPTIVE = ("random", "balanced", "repeat", "catch", "check", "validation", "test", "unknown")
 # Reasons for leaving out rows that hold no answer; headers are not mentioned.
 _HEADERS = ("further header row", "header repeated")
-_NO_ANSWERS = ("not selected (where)", "no objects", "without votes")
+NOT_SELECTED = "not selected"  # followed by the condition
+_NO_ANSWERS = (NOT_SELECTED, "no objects", "without votes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +165,7 @@ class Flow:
     def as_read(self, dropped: Mapping[str, int], participants: int | None, are_answers: bool) -> Flow:
         """A copy that counts rows left out by reading; `are_answers` says whether each of them is one answer."""
         kept = {reason: count for reason, count in dropped.items() if reason not in _HEADERS}
-        gone = {reason: count for reason, count in kept.items() if are_answers and reason not in _NO_ANSWERS}
+        gone = {reason: count for reason, count in kept.items() if are_answers and not reason.startswith(_NO_ANSWERS)}
         rows = {reason: count for reason, count in kept.items() if reason not in gone}
         lost = Counter(self.dropped) + Counter(gone)
         collected = self.collected + sum(gone.values())
