@@ -129,7 +129,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Participants who were excluded by rules, and their answers without attention checks."""
+    """Participants who were excluded by rules, perhaps none, and their answers without attention checks."""
 
     rules: dict[str, int]  # rule in words -> participants who broke it; some may have broken several
     participants: int
@@ -172,7 +172,7 @@ class Flow:
         return replace(self, collected=collected, participants=participants, dropped=dict(lost), rows=rows)
 
     def excluding(self, left_out: LeftOut) -> Flow:
-        return replace(self, excluded=(*self.excluded, left_out)) if left_out.participants else self
+        return replace(self, excluded=(*self.excluded, left_out)) if left_out.rules else self
 
     @staticmethod
     def joined(parts: Iterable[tuple[Flow, float]], participants: int | None) -> Flow:

@@ -336,10 +336,13 @@ def flow_sentences(flow: Flow, kinds: Sequence[str], check: Mapping[str, Any]) -
         said.append(f"{were}, of which {flow.passed:,.0f} passed and {flow.failed:,.0f} failed{unjudged}.")
     analysed = None if check.get("participants") is None else len(check["participants"])
     for one in flow.excluded:
+        which = "rules set in advance" if one.preregistered else "these rules"
+        if not one.participants:
+            said.append(f"No participant was excluded by {which} (nobody {' or '.join(one.rules)}).")
+            continue
         who = counted(one.participants, "participant")
         rules = listed([f"{n:,} {words}" for words, n in one.rules.items()], 9)
         several = "; some broke more than one rule" if sum(one.rules.values()) > one.participants else ""
-        which = "rules set in advance" if one.preregistered else "these rules"
         answers = counted(one.answers, "answer")
         were = "was" if one.participants == 1 else "were"
         said.append(f"{who} ({answers}) {were} excluded by {which}: {rules}{several}.")
