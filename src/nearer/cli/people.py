@@ -71,7 +71,7 @@ def people_command(
         found = participants(result.comparisons, estimator, n_folds=cv, **how)
     shown = found.table()
     values: dict[str, Any] = {"input": result.facts(), "people": shown, "in_order": found.in_order}
-    texts = ["\n".join(sentences.people_sentences(shown)), str(found), sentences.people_legend(shown_cells(shown))]
+    texts = ["\n".join(sentences.people_sentences(shown, asked)), str(found), sentences.people_legend(shown_cells(shown))]
     if asked is not None:
         kept, exclusions = exclude(result.comparisons, asked, found, preregistered)
         values["exclusions"] = vars(exclusions) | {"paragraph": str(exclusions)}
