@@ -370,15 +370,18 @@ def flow_sentences(flow: Flow, kinds: Sequence[str], check: Mapping[str, Any]) -
     return said
 
 
+_PICTURES = "PNG, JPEG, GIF, WebP or SVG"
+
+
 def picture_sentences(
     n_shown: int, n_objects: int, missing: Sequence[str], unreadable: Sequence[str], n_over: int
 ) -> list[str]:
     """How many objects have a picture, and why the others have none."""
     said = [f"Pictures: {n_shown:,} of {n_objects:,} objects."]
     if missing:
-        said.append(f"No picture of this name in the folder: {len(missing):,} ({listed(missing, 5)}).")
+        said.append(f"No {_PICTURES} file of this name in the folder: {len(missing):,} ({listed(missing, 5)}).")
     if unreadable:
-        said.append(f"Could not be read as PNG, JPEG, GIF or WebP: {len(unreadable):,} ({listed(unreadable, 5)}).")
+        said.append(f"Could not be read as {_PICTURES}: {len(unreadable):,} ({listed(unreadable, 5)}).")
     if n_over:
         said.append(f"Left out to keep this file small: {n_over:,}.")
     return said
