@@ -17,7 +17,7 @@ from nearer.cli.output import TABLES, OutputFile, Say, command
 @click.option("--rules", type=click.Path(), help="TOML file of exclusion rules; by default nobody is excluded.")
 @click.option("--preregistered", is_flag=True, help="Say in reports that the rules were set in advance.")
 @click.option("-o", "--out", type=OutputFile(*registry.WRITTEN), help="Write the answers of those who are kept.")
-@click.option("--table", type=OutputFile(*TABLES), help="Write the table of all people as CSV; with --rules also why they are excluded.")
+@click.option("--table", type=OutputFile(*TABLES), help="CSV file of all people, with --rules also why they are excluded.")
 @click.option("--cv", type=click.IntRange(2), default=10, help="Folds; each map is made without the people of one.")
 @click.option("--differ", "differ_too", is_flag=True, help="Also test whether people see the objects differently.")
 @click.option(
@@ -72,7 +72,8 @@ def people_command(
     shown = found.table()
     columns: dict[str, Any] = shown | {"participant": found.participant.astype(str).tolist()}
     values: dict[str, Any] = {"input": result.facts(), "people": shown, "in_order": found.in_order}
-    texts = ["\n".join(sentences.people_sentences(shown, asked)), str(found), sentences.people_legend(shown_cells(shown))]
+    said = "\n".join(sentences.people_sentences(shown, asked))
+    texts = [said, str(found), sentences.people_legend(shown_cells(shown))]
     if asked is not None:
         kept, exclusions = exclude(result.comparisons, asked, found, preregistered)
         values["exclusions"] = vars(exclusions) | {"paragraph": str(exclusions)}
