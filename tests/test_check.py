@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -135,6 +136,7 @@ class TestSuspicions:
         columns = {"asked": asked, "trial": np.arange(1200).astype(str), "site": np.full(1200, "x")}
         found = suspicions(data.flipped(asked == "least"), columns)
         assert [(one.kind, one.names) for one in found] == [("column", ("asked",))]
+        assert re.search("--where asked=(most|least)", found[0].text)  # it may as well be a condition
 
     def test_answers_that_are_there_twice(self):
         rng = np.random.default_rng(3)

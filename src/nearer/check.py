@@ -406,8 +406,9 @@ def _contradicting(
         agrees = (_agreement(others[0][ends], others[1][ends], of) for ends, others, of in parts)
         if name not in found and all(_disagree(one, len(tried)) for one in agrees):
             found[name] = Suspicion("column", (name,), (
-                f"Answers where the unused column {name} is {value!r} contradict the others: near and far are "
-                "exchanged. Does it say how answers are meant?"
+                f"Answers where the unused column {name} is {value!r} contradict the others as if near and far were "
+                "exchanged: does it say how answers are meant, or is it a condition, to be analysed alone with "
+                f"{Layout(where={name: value}).options()}?"
             ))  # fmt: skip
     return list(found.values())
 

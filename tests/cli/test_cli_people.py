@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +25,13 @@ def test_people_are_listed_and_left_out_by_rules(nearer, tmp_path):
     assert len(table) == 7
     assert table[1].startswith("p0,50,")
     (tmp_path / "rules.toml").write_text("better_than_chance = true\n")
-    kept = nearer("people", PEOPLE, "--rules", "rules.toml", "-o", "kept.csv", "--json")
+    options = ("--rules", "rules.toml", "-o", "kept.csv", "--table", "people.csv", "--force")
+    kept = nearer("people", PEOPLE, *options, "--json")
     assert kept.json["exclusions"]["participants"] == ["p0"]
+    with (tmp_path / "people.csv").open(newline="") as file:
+        why = {row["participant"]: row["excluded"] for row in csv.DictReader(file)}
+    assert {name: bool(text) for name, text in why.items()} == {f"p{number}": number == 0 for number in range(6)}
+    assert [why["p0"]] == [words for words, who in kept.json["exclusions"]["reasons"].items() if who]
     left = read_comparisons(tmp_path / "kept.csv").comparisons
     assert sorted(set(left.participants)) == [f"p{number}" for number in range(1, 6)]
 

@@ -125,3 +125,15 @@ def test_people_who_are_excluded_are_in_the_flow():
     assert kept.flow.excluded == (LeftOut({"gave fewer than 5 answers": 1}, 1, 2.0, True),)
     assert "set in advance" in str(gone)
     assert "set in advance" not in str(exclude(data, {"min_answers": 5}, table)[1])
+
+
+def test_rules_that_exclude_nobody_are_in_the_flow_and_in_files(tmp_path):
+    data = Comparisons([[0, 1, 2], [1, 0, 2]] * 5, participants=list("ab") * 5)
+    table = participants(data)
+    kept, gone = exclude(data, {"min_answers": 5}, table, preregistered=True)
+    assert (gone.participants, kept.n_answers) == ([], data.n_answers)
+    assert kept.flow.excluded == (LeftOut({"gave fewer than 5 answers": 0}, 0, 0.0, True),)
+    assert adds_up(kept.flow)
+    write_comparisons(tmp_path / "kept.csv", kept)
+    assert read_comparisons(tmp_path / "kept.csv").comparisons.flow == kept.flow
+    assert exclude(data, {}, table)[0].flow == data.flow

@@ -64,6 +64,22 @@ def test_pictures_are_shown_where_there_is_room(page, tmp_path):
     assert "Pictures: 5 of 6 objects." in page.text(".notes")
 
 
+def test_svg_pictures_are_drawn_and_run_no_scripts(page, tmp_path):
+    script = "<script>document.title = 'ran'; parent.document.title = 'ran'</script>"
+    for name, size in (("a", ""), ("b", "width='300' height='3000'")):
+        svg = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 9 9' {size}>{script}"
+        (tmp_path / f"{name}.svg").write_text(f"{svg}<rect width='9' height='9' fill='#0000ff'/></svg>")
+    page.open(Report("pictures", np.array([[0.0, 0], [1, 0]]), labels=["a", "b"], images=tmp_path))
+    page.wait("document.getElementById('canvas').nearer.state().pictured === 2")
+    page.settle()
+    assert page.pixel(0) == pytest.approx([0, 0, 255, 255], abs=6)
+    assert page.hover(1) == "b"
+    page.wait("document.querySelector('#tip img').naturalHeight === 3000")
+    assert page.js("return document.querySelector('#tip img').clientHeight") <= 96
+    assert page.js("return document.getElementById('canvas').toDataURL().length") > 1000  # it can be downloaded
+    assert page.js("return document.title") == "pictures"
+
+
 def test_pictures_get_smaller_before_they_are_left_out(page, tmp_path):
     names = [f"o{i}" for i in range(150)]
     pictures(tmp_path, names)

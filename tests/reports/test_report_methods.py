@@ -55,6 +55,9 @@ def test_paragraph():
     text = methods_paragraph(a_map(), found, summary)
     assert "a map of 2 is shown for [give your reason]. More dimensions were not tried." in text
     assert " set in advance" not in methods_paragraph(a_map(comparisons_=ANSWERS), found, summary)
+    nobody = LeftOut({"gave fewer than 2 answers": 0, "guessed": 0}, 0, 0.0, preregistered=True)
+    text = methods_paragraph(a_map(comparisons_=ASKED.replaced(flow=replace(FLOW, excluded=(nobody,)))), found, {})
+    assert all(words in text for words in ("set in advance", *nobody.rules))
 
 
 def test_what_was_done_otherwise_is_said():

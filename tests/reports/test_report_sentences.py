@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nearer import Comparisons
 from nearer.metrics import worst_comparisons
 from nearer.metrics.agreement import noise_ceiling
+from nearer.people import ExclusionRules
 from nearer.reports import sentences
 from nearer.selection import DimensionSelection, Evaluation
 from nearer.selection.thresholds import CLEAR
@@ -250,6 +251,9 @@ def test_people_who_stand_out_are_named_with_the_evidence():
     assert fast.endswith("faster than the others (median 1.50 s): c (median 0.20 s).")
     assert "90 % of answers: d (95.0 %)" in side
     assert "80 % of attention checks: b (7 of 10)" in checks
+    by_rules = sentences.people_sentences(people, ExclusionRules(max_same_side=0.96, catch_passed=0.95))
+    assert not any("d (95.0 %)" in text for text in by_rules)
+    assert "95 % of attention checks: b (7 of 10), d (9 of 10)" in by_rules[-1]
 
 
 def test_where_nobody_stands_out_that_is_said():

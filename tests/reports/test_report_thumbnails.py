@@ -63,7 +63,21 @@ def test_the_content_decides_and_no_program_is_started(tmp_path, monkeypatch):
     Image.new("RGB", (20, 20)).save(tmp_path / "d.png", "GIF")  # named wrongly, but good
     uris, notes = load_thumbnails(tmp_path, list("abcd"))
     assert list(uris) == [3]
-    assert "Could not be read as PNG, JPEG, GIF or WebP: 3 (a.png: " in notes[1]
+    assert "Could not be read as PNG, JPEG, GIF, WebP or SVG: 3 (a.png: " in notes[1]
+
+
+def test_svg_pictures_are_kept_as_they_are(tmp_path, monkeypatch):
+    drawn = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle cx="4" cy="4" r="3"/></svg>'
+    (tmp_path / "a.SVG").write_text(drawn)
+    picture(tmp_path / "b.png")
+    (tmp_path / "b.png").rename(tmp_path / "b.svg")
+    uris, notes = load_thumbnails(tmp_path, list("ab"))
+    head, body = uris[0].split(",")
+    assert (head, base64.b64decode(body).decode()) == ("data:image/svg+xml;base64", drawn)
+    assert list(uris) == [0]
+    assert "b.svg" in notes[1]
+    monkeypatch.setattr("nearer.reports.thumbnails._MAX_SVG", 10)
+    assert load_thumbnails(tmp_path, ["a"])[0] == {}
 
 
 @pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP"])

@@ -14,9 +14,10 @@ import nearer
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.metrics import calibration, log_loss
 from nearer.reports import Report, describe
+from nearer.reports.sentences import scores_line
 from nearer.selection import Evaluation, Interrupted, cross_validate_dimensions, evaluate
 from nearer.selection.evaluate import calibrate, figures_of, score_map
-from nearer.selection.thresholds import GAIN_OF_ALL, default_folds, default_resamples
+from nearer.selection.thresholds import GAIN_OF_ALL, default_folds, default_resamples, why_no_folds
 from nearer.warning_types import InputWarning
 
 LABELS = [f"obj{number:02d}" for number in range(12)]
@@ -135,6 +136,19 @@ def test_what_is_satisfied_and_what_is_contradicted_make_up_all_answers(model, a
 @pytest.mark.parametrize(("n_comparisons", "folds"), [(49, 0), (50, 5), (200_000, 5), (200_001, 0)])
 def test_cross_validation_is_done_unasked_where_it_tells_and_is_quick(n_comparisons, folds):
     assert default_folds(Comparisons(np.tile([[0, 1, 2]], (n_comparisons, 1)))) == folds
+
+
+def test_why_no_accuracy_on_new_answers_is_known_is_said(model, answers):
+    found = evaluated(model, answers[:49])
+    assert found.held_out is None
+    assert "49" in found.declined
+    assert found.declined in scores_line(found)
+    assert replace(Evaluation(), **figures_of(found.summary())).declined == found.declined
+    assert evaluated(model, answers[:50]).declined == ""
+    assert evaluated(model, answers[:49], cv=0).declined == ""  # as was asked for
+    assert "200,001" in why_no_folds(Comparisons(np.tile([[0, 1, 2]], (200_001, 1))))
+    votes = Comparisons.from_answers([[0, 1, 2]], [[60, 40]])
+    assert "2 comparisons" in why_no_folds(votes)
 
 
 def test_a_study_that_cannot_be_made_is_left_out(model, answers):

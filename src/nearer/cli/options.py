@@ -45,7 +45,7 @@ PICTURE = click.option(
     "--plot", "picture", type=OutputFile(*registry.PICTURES), help="Also draw it: .png, .svg or .pdf."
 )
 GROUPS = click.option("--groups", type=FILE, help="Table with the columns label, group; colours the map.")
-IMAGES = click.option("--images", type=FOLDER, help="Folder of pictures named as the labels.")
+IMAGES = click.option("--images", type=FOLDER, help="Folder of PNG, JPEG, GIF, WebP or SVG files named as the labels.")
 LOSS_OF_COORDINATES = click.option(
     "--loss", type=click.Choice(registry.names(registry.LOSSES)), help="Loss of coordinates that come without a model."
 )

@@ -17,7 +17,7 @@ from nearer.cli.output import TABLES, OutputFile, Say, command
 @click.option("--rules", type=click.Path(), help="TOML file of exclusion rules; by default nobody is excluded.")
 @click.option("--preregistered", is_flag=True, help="Say in reports that the rules were set in advance.")
 @click.option("-o", "--out", type=OutputFile(*registry.WRITTEN), help="Write the answers of those who are kept.")
-@click.option("--table", type=OutputFile(*TABLES), help="Write the table of all people as CSV.")
+@click.option("--table", type=OutputFile(*TABLES), help="CSV file of all people, with --rules also why they are excluded.")
 @click.option("--cv", type=click.IntRange(2), default=10, help="Folds; each map is made without the people of one.")
 @click.option("--differ", "differ_too", is_flag=True, help="Also test whether people see the objects differently.")
 @click.option(
@@ -70,12 +70,16 @@ def people_command(
         how = {name: given[name] for name in ("random_state", "n_jobs")}
         found = participants(result.comparisons, estimator, n_folds=cv, **how)
     shown = found.table()
+    columns: dict[str, Any] = shown | {"participant": found.participant.astype(str).tolist()}
     values: dict[str, Any] = {"input": result.facts(), "people": shown, "in_order": found.in_order}
-    texts = ["\n".join(sentences.people_sentences(shown)), str(found), sentences.people_legend(shown_cells(shown))]
+    said = "\n".join(sentences.people_sentences(shown, asked))
+    texts = [said, str(found), sentences.people_legend(shown_cells(shown))]
     if asked is not None:
         kept, exclusions = exclude(result.comparisons, asked, found, preregistered)
         values["exclusions"] = vars(exclusions) | {"paragraph": str(exclusions)}
         texts.append(str(exclusions))
+        broke = exclusions.reasons.items()
+        columns["excluded"] = ["; ".join(words for words, who in broke if name in who) for name in shown["participant"]]
         if out is not None:
             write_comparisons(out, kept, force=say.force)
             say.note(f"wrote {out}: {kept!r}")
@@ -90,7 +94,6 @@ def people_command(
         values["difference"] = vars(tested)
         texts.append(str(tested))
     if table is not None:
-        columns = found.table() | {"participant": found.participant.astype(str).tolist()}
         say.write(table, csv_text(columns))
     say.result(values, "\n\n".join(texts))
 

@@ -26,7 +26,8 @@ SIDE_NAMES = np.array(["first", "second", "third", *_OPTIONS, None], dtype=objec
 NOT_ADAPTIVE = ("random", "balanced", "repeat", "catch", "check", "validation", "test", "unknown")
 # Reasons for leaving out rows that hold no answer; headers are not mentioned.
 _HEADERS = ("further header row", "header repeated")
-_NO_ANSWERS = ("not selected (where)", "no objects", "without votes")
+NOT_SELECTED = "not selected"  # followed by the condition
+_NO_ANSWERS = (NOT_SELECTED, "no objects", "without votes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +129,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Participants who were excluded by rules, and their answers without attention checks."""
+    """Participants who were excluded by rules, perhaps none, and their answers without attention checks."""
 
     rules: dict[str, int]  # rule in words -> participants who broke it; some may have broken several
     participants: int
@@ -164,14 +165,14 @@ class Flow:
     def as_read(self, dropped: Mapping[str, int], participants: int | None, are_answers: bool) -> Flow:
         """A copy that counts rows left out by reading; `are_answers` says whether each of them is one answer."""
         kept = {reason: count for reason, count in dropped.items() if reason not in _HEADERS}
-        gone = {reason: count for reason, count in kept.items() if are_answers and reason not in _NO_ANSWERS}
+        gone = {reason: count for reason, count in kept.items() if are_answers and not reason.startswith(_NO_ANSWERS)}
         rows = {reason: count for reason, count in kept.items() if reason not in gone}
         lost = Counter(self.dropped) + Counter(gone)
         collected = self.collected + sum(gone.values())
         return replace(self, collected=collected, participants=participants, dropped=dict(lost), rows=rows)
 
     def excluding(self, left_out: LeftOut) -> Flow:
-        return replace(self, excluded=(*self.excluded, left_out)) if left_out.participants else self
+        return replace(self, excluded=(*self.excluded, left_out)) if left_out.rules else self
 
     @staticmethod
     def joined(parts: Iterable[tuple[Flow, float]], participants: int | None) -> Flow:

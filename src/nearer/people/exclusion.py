@@ -161,9 +161,7 @@ def exclude(
     everybody = data.answers.participant
     assert everybody is not None
     keep = ~np.isin(everybody.names, gone)[everybody.codes]
-    if keep.all():
-        return data, exclusions
-    kept = data.of_answers(keep)
-    broke = {words: len(who) for words, who in reasons.items() if who}
+    kept = data if keep.all() else data.of_answers(keep)
+    broke = {words: len(who) for words, who in reasons.items()}
     left_out = LeftOut(broke, len(gone), data.n_answers - kept.n_answers, bool(preregistered))
     return kept.replaced(flow=data.flow.excluding(left_out)), exclusions

@@ -71,7 +71,7 @@ def plot_map(
     font_size : float
         Size of the labels in points.
     images : sequence (n_objects,) of paths, optional
-        Pictures, framed in the colour of the group; None for an object without one.
+        Pictures that Pillow reads (not SVG), framed in the colour of the group; None for an object without one.
 
     Returns
     -------

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nearer.alignment import Alignment
     from nearer.data import Flow
     from nearer.metrics import WorstComparisons
+    from nearer.people import ExclusionRules
     from nearer.selection import DimensionSelection, Evaluation
 
 
@@ -336,10 +337,13 @@ def flow_sentences(flow: Flow, kinds: Sequence[str], check: Mapping[str, Any]) -
         said.append(f"{were}, of which {flow.passed:,.0f} passed and {flow.failed:,.0f} failed{unjudged}.")
     analysed = None if check.get("participants") is None else len(check["participants"])
     for one in flow.excluded:
+        which = "rules set in advance" if one.preregistered else "these rules"
+        if not one.participants:
+            said.append(f"No participant was excluded by {which} (nobody {' or '.join(one.rules)}).")
+            continue
         who = counted(one.participants, "participant")
         rules = listed([f"{n:,} {words}" for words, n in one.rules.items()], 9)
         several = "; some broke more than one rule" if sum(one.rules.values()) > one.participants else ""
-        which = "rules set in advance" if one.preregistered else "these rules"
         answers = counted(one.answers, "answer")
         were = "was" if one.participants == 1 else "were"
         said.append(f"{who} ({answers}) {were} excluded by {which}: {rules}{several}.")
@@ -366,15 +370,18 @@ def flow_sentences(flow: Flow, kinds: Sequence[str], check: Mapping[str, Any]) -
     return said
 
 
+_PICTURES = "PNG, JPEG, GIF, WebP or SVG"
+
+
 def picture_sentences(
     n_shown: int, n_objects: int, missing: Sequence[str], unreadable: Sequence[str], n_over: int
 ) -> list[str]:
     """How many objects have a picture, and why the others have none."""
     said = [f"Pictures: {n_shown:,} of {n_objects:,} objects."]
     if missing:
-        said.append(f"No picture of this name in the folder: {len(missing):,} ({listed(missing, 5)}).")
+        said.append(f"No {_PICTURES} file of this name in the folder: {len(missing):,} ({listed(missing, 5)}).")
     if unreadable:
-        said.append(f"Could not be read as PNG, JPEG, GIF or WebP: {len(unreadable):,} ({listed(unreadable, 5)}).")
+        said.append(f"Could not be read as {_PICTURES}: {len(unreadable):,} ({listed(unreadable, 5)}).")
     if n_over:
         said.append(f"Left out to keep this file small: {n_over:,}.")
     return said
@@ -434,11 +441,14 @@ PEOPLE_LEGEND = {
     "p_decline": "p-value of a decline of agreement during the session",
 }
 _NAMED = 50  # maximum number of inverted people listed
-_ONE_SIDED, _PASSED = 0.9, 0.8  # above and below these shares, people are named
+_ONE_SIDED, _PASSED = 0.9, 0.8  # above and below these shares, people are named unless rules have others
 
 
-def people_sentences(people: Mapping[str, Any]) -> list[str]:
-    """How many answers people gave, how far they agree with the others, and who stands out, and why."""
+def people_sentences(people: Mapping[str, Any], rules: ExclusionRules | None = None) -> list[str]:
+    """How many answers people gave, how far they agree with the others, and who stands out, and why.
+
+    Where `rules` have a limit for sides or attention checks, people are named by it.
+    """
     n_people, answers = len(people["participant"]), sorted(people["answers"])
     each = f"{answers[0]:,}" if answers[0] == answers[-1] else f"{answers[0]:,} to {answers[-1]:,}"
     text = [f"{counted(n_people, 'person', 'people')} gave {each} answers each."]
@@ -449,7 +459,7 @@ def people_sentences(people: Mapping[str, Any]) -> list[str]:
         text.append(f"They agree with it in {percent(median(agreement))} of answers (median; {low} to {high}).")
     elif n_people < FEWEST:
         text.append(f"To compare each with the others takes at least {FEWEST}.")
-    found = people_standing_out(people)
+    found = people_standing_out(people, rules)
     if _guessing(people) or _where(people, "inverted", bool) or not agreement:
         return text + found
     return [*text, "All agree with it better than somebody who only guesses.", *found]
@@ -481,27 +491,29 @@ def _guessing(people: Mapping[str, Any]) -> list[int]:
     return [row for row in _where(people, "p_chance", lambda p: not p < SIGNIFICANT) if row not in inverted]
 
 
-def people_standing_out(people: Mapping[str, Any]) -> list[str]:
+def people_standing_out(people: Mapping[str, Any], rules: ExclusionRules | None = None) -> list[str]:
     """The people whose answers are inverted, or may be careless for other reasons."""
     text = [inverted] if (inverted := inverted_sentence(people)) else []
+    one_sided = _ONE_SIDED if rules is None or rules.max_same_side is None else rules.max_same_side
+    passed = _PASSED if rules is None or rules.catch_passed is None else rules.catch_passed
     if guessing := _guessing(people):
         some = counted(len(guessing), "person", "people")
         shown = _people_with(people, guessing, "agreement", lambda value: f"agrees in {percent(value)}")
-        text.append(f"{some} cannot be distinguished from somebody who only guesses: {shown}. Nobody was left out.")
+        text.append(f"{some} cannot be distinguished from somebody who only guesses: {shown}.")
     if fast := _where(people, "fast", bool):
         usual = median(filter(_is_known, people["seconds"]))
         some = counted(len(fast), "person was", "people were")
         shown = _people_with(people, fast, "seconds", lambda value: f"median {value:.2f} s")
         text.append(f"{some} much faster than the others (median {usual:.2f} s): {shown}.")
-    if sided := _where(people, "same_side", lambda value: value > _ONE_SIDED):
+    if sided := _where(people, "same_side", lambda value: value > one_sided):
         some, shown = counted(len(sided), "person", "people"), _people_with(people, sided, "same_side", percent)
-        text.append(f"{some} chose one side in over {100 * _ONE_SIDED:g} % of answers: {shown}.")
-    if failing := _where(people, "catch_passed", lambda value: value < _PASSED):
+        text.append(f"{some} chose one side in over {100 * one_sided:g} % of answers: {shown}.")
+    if failing := _where(people, "catch_passed", lambda value: value < passed):
         # A fraction alone would not say that one slip of four is already below it.
         counts = [(round(people["catch_passed"][row] * people["catch"][row]), people["catch"][row]) for row in failing]
         shown = listed(f"{people['participant'][row]} ({n} of {of})" for row, (n, of) in zip(failing, counts))
         some = counted(len(failing), "person", "people")
-        text.append(f"{some} passed under {100 * _PASSED:g} % of attention checks: {shown}.")
+        text.append(f"{some} passed under {100 * passed:g} % of attention checks: {shown}.")
     return text
 
 

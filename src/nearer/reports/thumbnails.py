@@ -14,7 +14,8 @@ from pathlib import Path
 from nearer.reports.sentences import picture_sentences
 from nearer.warning_types import InputWarning
 
-_ENDINGS = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif"}
+_ENDINGS = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif", ".svg"}
+_MAX_SVG = 1_000_000  # bytes of one, as it is not shrunk
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP")  # some of Pillow's other readers start programs
 _MAX_PIXELS = 50_000_000
 _MAX_BYTES = 12_000_000  # of all together
@@ -58,7 +59,14 @@ def load_thumbnails(folder: str | os.PathLike, labels: Sequence[object]) -> tupl
 
 
 def _data_uri(path: Path) -> str:
-    """A picture within 96 x 96 pixels: PNG if it has transparency, else JPEG."""
+    """A picture within 96 x 96 pixels, PNG if it has transparency, else JPEG; SVG as it is: images run no scripts."""
+    if path.suffix.lower() == ".svg":
+        if (size := path.stat().st_size) > _MAX_SVG:
+            raise ValueError(f"{size:,} bytes")
+        content = path.read_bytes()
+        if b"<svg" not in content:
+            raise ValueError("no element <svg>")
+        return _encoded("svg+xml", content)
     from PIL import Image, ImageOps
 
     with warnings.catch_warnings(), Image.open(path, formats=_FORMATS) as file:
@@ -72,4 +80,8 @@ def _data_uri(path: Path) -> str:
         buffer = io.BytesIO()
         kind = "png" if clear else "jpeg"
         picture.save(buffer, kind, **({"optimize": True} if clear else {"quality": 80}))
-    return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
+    return _encoded(kind, buffer.getvalue())
+
+
+def _encoded(kind: str, content: bytes) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"

@@ -32,6 +32,7 @@ from nearer.selection.thresholds import (
     can_compare_people,
     default_folds,
     default_resamples,
+    why_no_folds,
 )
 from nearer.warning_types import InputWarning
 
@@ -251,6 +252,8 @@ def evaluate(
                 found["declined"] = " ".join(reasons.values())
             else:
                 found |= _held_out(measured, own, found["training"], answers)
+        elif cv is None:
+            found["declined"] = why_no_folds(answers)
         if learning_curve:
             found["learning_curve"] = attempt("learning curve", "10 repeats", measure_learning_curve, model, answers)
         n_resamples = default_resamples(answers, model.solver, model.reliability) if bootstrap is None else bootstrap

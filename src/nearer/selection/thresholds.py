@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from nearer.data import Comparisons
+from nearer.data.messages import counted
 from nearer.people.participants import FEWEST
 
 FOLDS = 5  # of a cross-validation: maps of 80 % of the answers are close to those of all
@@ -45,6 +46,14 @@ def default_folds(answers: Comparisons) -> int:
     """Folds of a cross-validation by default: 5 where it is informative and quick, else 0."""
     enough = min(len(answers), answers.n_answers) >= FEWEST_ANSWERS
     return FOLDS if enough and len(answers) <= MOST_COMPARISONS else 0
+
+
+def why_no_folds(answers: Comparisons) -> str:
+    """Why there is no cross-validation by default, as a clause."""
+    n, what = min((answers.n_answers, "answer"), (len(answers), "comparison"))
+    if n < FEWEST_ANSWERS:
+        return f"{counted(n, f'{what} is', f'{what}s are')} fewer than the {FEWEST_ANSWERS} that it takes"
+    return f"{len(answers):,} comparisons are more than are held out unasked"
 
 
 def default_resamples(answers: Comparisons, solver: Any, reliability: bool) -> int:

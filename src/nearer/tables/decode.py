@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.data.answers import DETAILS, Flow
+from nearer.data.answers import DETAILS, NOT_SELECTED, Flow
 from nearer.data.coded import UNKNOWN, Coded, Column, column_of, distinct, names_in
 from nearer.data.constructors import Asked, Parts, assemble
 from nearer.data.messages import FileFormatError, counted, first_of, listed, plain, shown, shown_cell
@@ -104,12 +104,14 @@ def decode(
     found = [_decoded(table, plan, columns, known) for plan in plans]
     if len(found) == 1:
         return found, found[0].dropped
-    where, n_rows = "not selected (where)", found[0].n_rows
-    left = n_rows - sum(n_rows - one.dropped.pop(where, (0, ""))[0] for one in found)
+    n_rows, left = found[0].n_rows, found[0].n_rows
+    for one in found:
+        others = [one.dropped.pop(reason)[0] for reason in [*one.dropped] if reason.startswith(NOT_SELECTED)]
+        left -= n_rows - sum(others)
     if left < 0 or not all(plan.where for plan in plans):
         raise FileFormatError(f"{table.name}: the layouts select a row twice; give each another `where`")
     total = reduce(join_dropped, (one.dropped for one in found))
-    return found, total | ({where: (left, "one of them")} if left else {})
+    return found, total | ({NOT_SELECTED: (left, "one of them")} if left else {})
 
 
 def _decoded(table: Table, plan: Plan, read: Mapping[int, Column], known: Column | None) -> Decoded:
@@ -201,7 +203,8 @@ class _Rows:
             numbers = {float(value) for value in values if is_number_text(value)}
             texts = [text.strip() for text in column.texts()]
             kept = [text in values or (is_number_text(text) and float(text) in numbers) for text in texts]
-            self.leave_out(~np.array([*kept, "" in values])[column.cells], "not selected (where)")
+            others = f"{self.table.title(position)} is not {listed(value or 'blank' for value in values)}"
+            self.leave_out(~np.array([*kept, "" in values])[column.cells], f"{NOT_SELECTED}: {others}")
 
     def leave_out_empty(self) -> None:
         """Leave out rows without objects or without an answer; a row that lacks an object is a bad row."""
