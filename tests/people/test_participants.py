@@ -30,6 +30,18 @@ def table(study):
     return participants(study)
 
 
+def test_better_than_chance_needs_about_thirty_answers():
+    X = np.random.default_rng(1).normal(size=(20, 2))
+
+    def excluded(n_answers):
+        data = answers_of(X, 40, n_answers, np.random.default_rng(2), ["random"] * 4 + ["careful"] * 36)
+        who = exclude(data, {"better_than_chance": True})[1].participants
+        return sum(person >= 4 for person in who) / 36
+
+    assert excluded(10) > 0.15
+    assert excluded(30) < 0.1
+
+
 def test_the_careless_are_found_each_in_their_way(table):
     at = {name: place for place, name in enumerate(table.participant.tolist())}
     careful = [at[person] for person in range(4, 30)]
