@@ -30,6 +30,17 @@ def table(study):
     return participants(study)
 
 
+def test_better_than_chance_needs_about_thirty_answers():
+    def excluded(n_answers, seed):
+        rng = np.random.default_rng(seed)
+        data = answers_of(rng.normal(size=(20, 2)), 40, n_answers, rng, ["random"] * 4 + ["careful"] * 36)
+        who = exclude(data, {"better_than_chance": True})[1].participants
+        return sum(person >= 4 for person in who) / 36
+
+    assert np.mean([excluded(10, seed) for seed in range(3)]) > 0.1
+    assert np.mean([excluded(30, seed) for seed in range(3)]) < 0.05
+
+
 def test_the_careless_are_found_each_in_their_way(table):
     at = {name: place for place, name in enumerate(table.participant.tolist())}
     careful = [at[person] for person in range(4, 30)]

@@ -17,7 +17,7 @@ from nearer.cli.output import TABLES, OutputFile, Say, command
 @click.option("--rules", type=click.Path(), help="TOML file of exclusion rules; by default nobody is excluded.")
 @click.option("--preregistered", is_flag=True, help="Say in reports that the rules were set in advance.")
 @click.option("-o", "--out", type=OutputFile(*registry.WRITTEN), help="Write the answers of those who are kept.")
-@click.option("--table", type=OutputFile(*TABLES), help="CSV file of all people, with --rules also why they are excluded.")
+@click.option("--table", type=OutputFile(*TABLES), help="Write all people as CSV; with --rules, also what each broke.")
 @click.option("--cv", type=click.IntRange(2), default=10, help="Folds; each map is made without the people of one.")
 @click.option("--differ", "differ_too", is_flag=True, help="Also test whether people see the objects differently.")
 @click.option(
