@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from serving import WORDS, change, make_study
 
+from nearer.collect.server import served_files
 from nearer.collect.study import n_questions, new_study, read_items, read_study
 from nearer.data.messages import FileFormatError
 
@@ -150,7 +152,9 @@ def test_pictures_are_copied_and_named_by_their_files(tmp_path):
         (folder / name).write_bytes(b"x")
     made = new_study(tmp_path / "s", "images", folder)
     assert [item.name for item in made.items] == ["a", "b", "c"]
-    assert [item.media_type for item in made.items] == ["image/jpeg", "image/png", "image/webp"]
+    respond = served_files(made)
+    sent = [respond(SimpleNamespace(path_params={"path": item.address})).headers["content-type"] for item in made.items]
+    assert sent == ["image/jpeg", "image/png", "image/webp"]
     assert all(item.content.is_relative_to(tmp_path / "s") for item in made.items)
     with pytest.raises(FileFormatError, match="got 0 files"):
         new_study(tmp_path / "t", "audio", folder)

@@ -129,6 +129,7 @@ def serve(
 )
 @_STUDY
 @click.option("--participants", "n_participants", type=click.IntRange(3), help="How many.  [default: wanted, or 60]")
+@click.option("--condition", default="", help="The condition to analyse, if the study has several.")
 @click.option("--guessing", type=click.FloatRange(0, 1), default=0.1, help="Fraction of them who guess.")
 @click.option("--inverted", type=click.FloatRange(0, 1), default=0.05, help="Fraction who answer the other way round.")
 @click.option("--dropping-out", type=click.FloatRange(0, 1), default=0.1, help="Fraction who leave before the end.")

@@ -59,10 +59,6 @@ class Item:
             raise ValueError(f"name: got {self.name[:50]!r}, expected 1 to {_MAX_NAME} printable characters")
 
     @property
-    def media_type(self) -> str:
-        return ENDINGS[self.form][Path(self.content).suffix.lower()]
-
-    @property
     def address(self) -> str:
         """Of its file on the server; another object never has it, also after the list was changed."""
         return f"items/{digest(self.name)}"
@@ -230,10 +226,8 @@ def read_items(path: str | Path) -> list[Item]:
     header = [name.strip().lower() for name in rows[0]] if rows else []
     unknown = [name for name in header if name not in ("name", "alt", *FORMS)]
     if "name" not in header or not set(header) & set(FORMS) or unknown or len(set(header)) < len(header):
-        raise FileFormatError(
-            f"{path}: line 1: got the columns {', '.join(header) or 'none'}, expected name and one of "
-            f"{', '.join(FORMS)}, and optionally alt"
-        )
+        expected = f"name and one of {', '.join(FORMS)}, and optionally alt"
+        raise FileFormatError(f"{path}: line 1: got the columns {', '.join(header) or 'none'}, expected {expected}")
     return _items(path, header, rows[1:], 2)
 
 
