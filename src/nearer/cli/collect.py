@@ -160,7 +160,7 @@ def rehearse(say: Say, study: str, map_path: str | None, out: str | None, **give
     except ImportError as error:
         raise _needs_extra(error) from error
     with tempfile.TemporaryDirectory() if results is None else results.writing() as folder, say.compiling():
-        found = given | rehearsal.rehearse(read, Path(folder), positions=positions, progress=say.note, **given)
+        found = given | rehearsal.rehearse(read, Path(folder), positions=positions, note=say.note, **given)
         (Path(folder) / SUMMARY).write_text(json_text(found) + "\n", encoding="utf-8")
     if results is not None:
         say.note(results.wrote)

@@ -148,7 +148,7 @@ def forecast(study: Study, data: Comparisons) -> Row | None:
 def judge_people(study: Study, data: Comparisons) -> dict[str, Row]:
     """The table of `nearer.people.participants`, by participant; None: not known."""
     assert data.people is not None
-    if len(data.people.names) < 3 or len(data) < _LEAST:
+    if len(data) < _LEAST:
         return {}
     table = participants(data, n_jobs=1).table()
     table = json.loads(json.dumps(table), parse_constant=lambda _: None)  # NaN: not known

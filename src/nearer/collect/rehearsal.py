@@ -105,7 +105,7 @@ class Actor:
 def rehearse(
     study: Study, folder: Path, n_participants: int | None = None, *, guessing: float = 0.1, inverted: float = 0.05,
     dropping_out: float = 0.1, wrong: float = 0.15, target: float = 0.9, rules: Any = None,
-    positions: Any = None, condition: str = "", random_state: int = 0, progress: Callable[[str], None] | None = None,
+    positions: Any = None, condition: str = "", random_state: int = 0, note: Callable[[str], None] = print,
 ) -> Row:  # fmt: skip
     """Let simulated participants answer a study; writes answers.db, answers.csv, report.html and methods.txt.
 
@@ -121,7 +121,6 @@ def rehearse(
     count = check_integer(n_participants or wanted or 60, "n_participants", 3)
     asked = ExclusionRules(better_than_chance=True) if rules is None else ExclusionRules.read(rules)
     check_fraction(target, "target")
-    note = progress or (lambda _: None)
     rng = np.random.default_rng(random_state)
     crowd = Crowd.calibrated(_points(study, positions, rng), wrong, rng)
     shares = {"guessing": guessing, "inverted": inverted, "dropping out": dropping_out}

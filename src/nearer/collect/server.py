@@ -177,7 +177,8 @@ class Api:
         found = self.store.known("people", "map", "forecast", "background")
         judged, study = found["people"] or {}, self.study
         rated = [{**person, "quality": judged.get(person["participant"])} for person in status.pop("people")]
-        about = {"title": study.title, "adaptive": study.questions.adaptive, "n_objects": len(study.items)}
+        about: Row = {"title": study.title, "adaptive": study.questions.adaptive, "n_objects": len(study.items)}
+        about |= {"wanted": study.participants.wanted, "conditions": {one.name: one.wanted for one in study.conditions}}
         about["images"] = {item.name: item.address for item in study.items if item.form == "image"}
         return JSONResponse({**found, "study": about, "now": time.time(), "status": status, "people": rated})
 
