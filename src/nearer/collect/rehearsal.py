@@ -103,9 +103,9 @@ class Actor:
 
 
 def rehearse(
-    study: Study, folder: Path, n_participants: int | None = None, *, guessing: float = 0.1, inverted: float = 0.05,
-    dropping_out: float = 0.1, wrong: float = 0.15, target: float = 0.9, rules: Any = None,
-    positions: Any = None, condition: str = "", random_state: int = 0, note: Callable[[str], None] = print,
+    study: Study, folder: Path, n_participants: int | None = None, *, note: Callable[[str], None],
+    guessing: float = 0.1, inverted: float = 0.05, dropping_out: float = 0.1, wrong: float = 0.15, target: float = 0.9,
+    rules: Any = None, positions: Any = None, condition: str = "", random_state: int = 0,
 ) -> Row:  # fmt: skip
     """Let simulated participants answer a study; writes answers.db, answers.csv, report.html and methods.txt.
 

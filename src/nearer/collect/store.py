@@ -437,7 +437,7 @@ def payments(store: Store, study: Study, how: str) -> list[Row]:
         broken += [f"median answer in {median:.2f} s"] if median < rules.reject_min_seconds else []
         bonus: float = 0
         if status != "finished":
-            action, reason = status if status in ENDS else "none", f"status: {status}"
+            action, reason = status if status in ENDS else "none", f"status: {status}, {checks}"
         elif broken:
             action, reason = "reject", "; ".join(broken)
         else:

@@ -359,8 +359,8 @@ def _check_all(study: Study) -> None:
     for name, row in own:
         fits = len(row) == len(set(row) & names) == asked.n_items
         _check(f"questions.{name}", list(row), fits, f"{asked.n_items} different objects of the study")
-    together = "with catch and repeats together no more than number"
-    _check("questions.repeats", asked.repeats, asked.repeats + asked.catch <= asked.number, together)
+    least = asked.catch + asked.repeats
+    _check("questions.number", asked.number, asked.number >= least, f"at least {least}, as catch and repeats are in it")
     lists = [len(one.questions) for one in conditions if one.questions]
     most = asked.catch + min([n_questions(asked, n_items), *lists])
     objects = f"at most {most}: {n_items} objects, or a condition's list, make no more different questions"
@@ -387,7 +387,8 @@ def _check_all(study: Study) -> None:
         _check(f"{field.id}: choices", field.choices, fits, "two or more if kind is 'choice', else none")
         _check(f"{field.id}: least and most", (field.least, field.most), field.least <= field.most, "least <= most")
         outs = set(field.screen_out) <= set(field.choices)
-        _check(f"{field.id}: screen_out", field.screen_out, outs, f"some of the choices {listed(field.choices)}")
+        some = f"some of the choices {listed(field.choices)}" if field.choices else "none, as kind is not 'choice'"
+        _check(f"{field.id}: screen_out", field.screen_out, outs, some)
 
 
 def page_files(study: Study) -> dict[str, Path]:

@@ -73,7 +73,7 @@
     }
     $("way").replaceChildren(...sentences.map((text) => element("li", {}, text)));
     $("unfilled").textContent = unfilled
-      ? `Somebody arrived with ${unfilled.value} as ${unfilled.name === "participant" ? "id" : unfilled.name} (${new Date(1000 * unfilled.at).toLocaleString()}): the link was not filled in. Check it on the recruiting site.`
+      ? `Somebody arrived with ${unfilled.value} as ${unfilled.name} (${new Date(1000 * unfilled.at).toLocaleString()}): the link was not filled in. Check it on the recruiting site.`
       : "";
   }
 
