@@ -223,6 +223,8 @@ def test_the_ends(serve, tmp_path, database):
     assert [paid[name][0] for name in ("no", "never", "careless", "on the way", "too late")] == [
         "declined", "screened_out", "screened_out", "none", "full",
     ]  # fmt: skip
+    reasons = {row["participant"]: row["reason"] for row in rows_of(out)}
+    assert len({reasons["never"], reasons["careless"]}) == 2  # an answer, failed checks
     # A place becomes free when the only one who finished is deleted: latecomers who come back are admitted.
     command("collect", "delete", study.folder, "--participant", "yes", *where)
     assert late.open("too late")["step"] == "consent"
@@ -277,7 +279,11 @@ def test_links_that_a_site_did_not_fill_in(serve):
     unfilled = served.call("/api/researcher/status", headers=token(served))[1]["status"]["unfilled"]
     assert (unfilled["name"], unfilled["value"]) == ("assignmentId", "ASSIGNMENT_ID_NOT_AVAILABLE")
     told = CliRunner().invoke(cli, ["collect", "status", str(served.study.folder)]).output
-    assert "assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE" in told
+    assert "ASSIGNMENT_ID_NOT_AVAILABLE as assignmentId" in told
+    # The id is not called "participant" in the address.
+    served.call("/api/start", {"participant": "{{%PROLIFIC_PID%}}"})
+    unfilled = served.call("/api/researcher/status", headers=token(served))[1]["status"]["unfilled"]
+    assert (unfilled["name"], unfilled["value"]) == ("id", "{{%PROLIFIC_PID%}}")
 
 
 def test_a_deleted_participant_leaves_no_trace(serve, tmp_path, database):

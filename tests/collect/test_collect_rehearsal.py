@@ -87,14 +87,35 @@ def test_everybody_is_accounted_for(tmp_path, kind, changes):
     assert not (study.folder / "answers.db").exists()
 
 
-def test_every_step_of_a_study_is_taken_by_as_many_as_are_wanted(tmp_path):
-    conditions = "".join(f'[[conditions]]\nname = "{name}"\nwanted = 9\n' for name in "ab")
+def test_every_step_of_a_study_is_taken_and_each_condition_is_analysed_alone(tmp_path):
+    own = ("wanted = 9", 'wanted = 9\nitems = ["cat", "dog", "rose", "tulip", "bus", "lorry"]')
+    conditions = "".join(f'[[conditions]]\nname = "{name}"\n{more}\n' for name, more in zip("ab", own))
     study = make_study(tmp_path / "study", number=20, repeats=2, catch=2, tables=SURVEY + conditions)
-    code, text = rehearse(study.folder, "--rules", write_rules(tmp_path), "-o", tmp_path / "out")
-    assert code == 0, text
-    people = json.loads((tmp_path / "out/summary.json").read_text())["people"]["all"]
-    assert 0 < people["ended_otherwise"] < 18  # screened out
-    assert people["number"] == 18 >= people["finished"] + people["ended_otherwise"]
+    given = (study.folder, "--rules", write_rules(tmp_path), "-o", tmp_path / "out")
+    for options in ((), ("--condition", "c")):
+        code, text = rehearse(*given, *options)
+        assert (code, "condition: got" in text, "'b'" in text) == (2, True, True), text
+    found = {}
+    for name in "ab":
+        code, text = rehearse(*given, "--condition", name, "--force")
+        assert code == 0, text
+        found[name] = json.loads((tmp_path / "out/summary.json").read_text())
+        rows = answers_of(tmp_path / "out")
+        alone = [row for row in rows if row["condition"] == name]
+        people = found[name]["people"]["all"]
+        assert 0 < len(alone) == people["answers"] < len(rows)
+        assert people["number"] == people["kept"] + people["excluded"] + people["not_judged"]
+        methods = (tmp_path / "out/methods.txt").read_text()
+        assert methods.startswith(f"{people['answers']:,} answers were collected from")
+        n_objects = {"a": 8, "b": 6}[name]
+        kept = people["answers"] - people["checks"]
+        assert found[name]["answers_per_object"]["mean"] <= 3 * kept / n_objects
+    total = Counter()
+    for one in found.values():
+        assert (one["n_participants"], one["people"]["all"]["number"] < 18) == (18, True)
+        total.update(one["people"]["all"])
+    assert total["number"] == 18
+    assert 0 < total["ended_otherwise"] < 18  # screened out
 
 
 def test_the_same_seed_gives_the_same_answers_and_a_map_is_followed(tmp_path):

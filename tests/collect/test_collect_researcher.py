@@ -138,6 +138,9 @@ def test_the_page_shows_the_study(person, serve, width, height):
     assert all(frame[0] <= left and frame[1] <= top and right <= frame[2] for left, top, right, _ in labels)
     assert person.js("return document.querySelectorAll('#people tr').length") == 3
     assert person.js("return document.documentElement.scrollWidth") <= width
+    (card,), cells = boxes_of(person, "#scroll"), boxes_of(person, "#people td:not(:empty)")
+    assert width > 600 or all(card[0] <= left and right <= card[2] for left, _, right, _ in cells)
+    assert not person.js("return !document.getElementById('mixed').hidden")  # there are no conditions
     person.click("#pause")
     person.wait("document.getElementById('state').textContent.startsWith('Paused')")
     person.driver.refresh()
@@ -147,3 +150,40 @@ def test_the_page_shows_the_study(person, serve, width, height):
     person.driver.get(f"{served.url}researcher")
     person.wait("!document.getElementById('login').hidden")
     assert all(url.startswith((served.url, "data:", "about:", "blob:")) for url in person.requests())
+
+
+@pytest.mark.browser
+def test_the_page_tells_conditions_apart_and_says_when_enough_have_finished(person, serve):
+    quotas = "".join(
+        f'[[conditions]]\nname = "{name}"\nwanted = {wanted}\n' for name, wanted in (("red", 2), ("blue", 1))
+    )
+    served = serve(number=20, catch=2, tables=quotas)
+
+    def shown():
+        person.driver.get("about:blank")
+        person.driver.get(f"{served.url}researcher#{served.store.token}")
+        person.wait("document.documentElement.dataset.ready === 'yes'")
+        return person.text("#way"), person.text("#state")
+
+    for name in ("ann", "bob"):
+        served.play(name)
+    way, state = shown()
+    assert ("red 1 of 2, blue 1 of 1" in way, "latecomers" in state) == (True, False)
+    served.play("cid")
+    Background(served.study, served.store).round()
+    way, state = shown()
+    assert ("red 2 of 2, blue 1 of 1" in way, "latecomers" in state) == (True, True)
+    assert "mix the conditions" in person.text("#mixed")
+    cells = person.js("return [...document.querySelectorAll('td[data-name=condition]')].map((one) => one.textContent)")
+    assert sorted(cells) == ["blue", "red", "red"]
+
+
+def test_times_and_sides_are_known_before_there_is_anybody_to_compare_with(serve):
+    served = serve(number=20)
+    sides = itertools.cycle([[0], [1]])
+    for name in ("a", "b"):
+        served.play(name, lambda question: next(sides))
+    Background(served.study, served.store).round()
+    people = served.call("/api/researcher/status", headers=token(served))[1]["people"]
+    assert all(one["quality"]["seconds"] > 0 and one["quality"]["first"] == 0.5 for one in people)
+    assert [one["quality"]["agreement"] for one in people] == [None, None]

@@ -162,8 +162,7 @@ def test_large_bodies_are_refused_and_nobody_waits(serve):
 
 
 def test_slow_and_endless_requests_are_cut_off(serve, monkeypatch):
-    monkeypatch.setattr(server, "_HEAD_SECONDS", 0.2)
-    monkeypatch.setattr(server, "_BODY_SECONDS", 0.2)
+    monkeypatch.setattr(server, "_SECONDS", 0.2)
     served = serve(number=5)
     post = b"POST /api/start HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"
     for sent, told in ((b"", b""), (b"GET / HTTP/1.1\r\nhost: x", b""), (post, b" 408 ")):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from serving import WORDS, change, make_study
 
+from nearer.collect.server import served_files
 from nearer.collect.study import n_questions, new_study, read_items, read_study
 from nearer.data.messages import FileFormatError
 
@@ -48,7 +50,8 @@ def test_few_objects_make_few_questions(tmp_path, kind):
         ({"number": True}, "questions.number: got True, expected a whole number"),
         ({"kind": "quartet"}, "questions.kind: got 'quartet', expected one of 'triplets'"),
         ({"kind": "rankings", "options": 3, "adaptive": True}, "questions.adaptive: got True, expected false"),
-        ({"repeats": 200}, "questions.repeats: got 200, expected with catch and repeats together"),
+        ({"repeats": 200}, "questions.number: got 100, expected at least 204, as catch and repeats"),
+        ({"number": 12, "catch": 20, "repeats": 2}, "questions.number: got 12, expected at least 22"),
         ({"kind": "rankings", "options": 8}, "questions.options: got 8, expected a number from 2 to 7"),
         ({"kind": "rankings", "options": 5, "choose": 5}, "questions.choose: got 5, expected a number from 1 to 4"),
         ({"random_share": 1.5}, "questions.random_share: got 1.5, expected a number from 0 to 1"),
@@ -86,7 +89,8 @@ def test_wrong_values_are_refused_by_file_and_key(study, changes, message):
         ("[[after]]\nid = 'x'\ntext = '?'\nkind = 'date'", "x: kind: got 'date', expected one of 'text'"),
         ("[[after]]\nid = 'x'\ntext = '?'\nkind = 'choice'\nchoices = ['a']", "x: choices: got ('a',), expected two"),
         ("[[after]]\nid = 'x'\ntext = '?'\nchoices = ['a', 'b']", "x: choices: got ('a', 'b'), expected two"),
-        ("[[after]]\nid = 'x'\ntext = '?'\nscreen_out = ['a']", "x: screen_out: got ('a',), expected some of"),
+        ("[[after]]\nid = 'x'\ntext = '?'\nscreen_out = ['a']", "x: screen_out: got ('a',), expected none"),
+        ("[[before]]\nid = 'x'\ntext = '?'\nkind = 'number'\nscreen_out = ['a']", "expected none, as kind is not"),
         ("[[after]]\nid = 'x'\ntext = '?'\nleast = 2\nmost = 1", "x: least and most: got (2, 1), expected least <="),
         ("[[after]]\nid = 'x'\ntitle = '?'", "after.title: unknown"),
         ("[[conditions]]\nitems = ['cat', 'dog']", "items: got ('cat', 'dog'), expected three or more"),
@@ -150,7 +154,9 @@ def test_pictures_are_copied_and_named_by_their_files(tmp_path):
         (folder / name).write_bytes(b"x")
     made = new_study(tmp_path / "s", "images", folder)
     assert [item.name for item in made.items] == ["a", "b", "c"]
-    assert [item.media_type for item in made.items] == ["image/jpeg", "image/png", "image/webp"]
+    respond = served_files(made)
+    sent = [respond(SimpleNamespace(path_params={"path": item.address})).headers["content-type"] for item in made.items]
+    assert sent == ["image/jpeg", "image/png", "image/webp"]
     assert all(item.content.is_relative_to(tmp_path / "s") for item in made.items)
     with pytest.raises(FileFormatError, match="got 0 files"):
         new_study(tmp_path / "t", "audio", folder)

@@ -50,7 +50,7 @@ def collect_command() -> None:
 @click.option("--images", type=click.Path(), help="Folder of pictures.")
 @click.option("--audio", type=click.Path(), help="Folder of sounds.")
 @click.option("--words", type=click.Path(), help="Text file, a word on each line.")
-@click.option("--items", type=click.Path(), help="CSV file: name, and text, image, audio or html.")
+@click.option("--items", type=click.Path(), help="CSV file: name; text, image, audio or html; alt if you like.")
 @entry("--kind", COLLECTED, "Kind of question.", default="triplets")
 @click.option("--title", help="Title of the study.  [default: the name of the folder]")
 def new(say: Say, study: str, kind: str, title: str | None, **given: str | None) -> None:
@@ -129,6 +129,7 @@ def serve(
 )
 @_STUDY
 @click.option("--participants", "n_participants", type=click.IntRange(3), help="How many.  [default: wanted, or 60]")
+@click.option("--condition", default="", help="The condition to analyse, if the study has several.")
 @click.option("--guessing", type=click.FloatRange(0, 1), default=0.1, help="Fraction of them who guess.")
 @click.option("--inverted", type=click.FloatRange(0, 1), default=0.05, help="Fraction who answer the other way round.")
 @click.option("--dropping-out", type=click.FloatRange(0, 1), default=0.1, help="Fraction who leave before the end.")
@@ -159,7 +160,7 @@ def rehearse(say: Say, study: str, map_path: str | None, out: str | None, **give
     except ImportError as error:
         raise _needs_extra(error) from error
     with tempfile.TemporaryDirectory() if results is None else results.writing() as folder, say.compiling():
-        found = given | rehearsal.rehearse(read, Path(folder), positions=positions, progress=say.note, **given)
+        found = given | rehearsal.rehearse(read, Path(folder), positions=positions, note=say.note, **given)
         (Path(folder) / SUMMARY).write_text(json_text(found) + "\n", encoding="utf-8")
     if results is not None:
         say.note(results.wrote)
@@ -212,7 +213,7 @@ def payments(say: Say, study: str, database: str | None, out: str) -> None:
     say.write(out, rows_text(rows, list(rows[0]) if rows else ["participant", "action", "bonus", "reason"]))
     actions, total = Counter(row["action"] for row in rows), sum(row["bonus"] for row in rows)
     counts = ", ".join(f"{action} {count}" for action, count in actions.items()) or "nobody"
-    say.done({"output": out, "actions": actions, "bonuses": total}, f"{counts}; bonuses {total:g}")
+    say.done({"output": out, "actions": actions, "bonuses": total}, f"{counts}; sum of bonuses {total:g}")
 
 
 @_command("nearer collect delete fruit --participant 5f3a")
@@ -299,6 +300,6 @@ def _status(study: Any, store: Any) -> tuple[dict[str, Any], str]:
         lines.append("left after: " + ", ".join(f"{at} answers ({count})" for at, count in found["left_after"]))
     if found["unfilled"]:
         lines.append(
-            "warning: people arrive with {name}={value}: the link was not filled in".format(**found["unfilled"])
+            "warning: people arrive with {value} as {name}: the link was not filled in".format(**found["unfilled"])
         )
     return found, "\n".join(lines)

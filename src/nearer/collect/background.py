@@ -26,6 +26,7 @@ from nearer.data.splits import answer_of_rows
 from nearer.estimator import OrdinalEmbedding
 from nearer.io import read_comparisons
 from nearer.people import participants
+from nearer.questions import suggest
 from nearer.selection import evaluate, learning_curve
 
 _LOCK = 0x6E656173
@@ -95,10 +96,10 @@ def the_only_one(store: Store) -> Iterator[sa.Connection | None]:
         yield connection
 
 
-def read_answers(study: Study, store: Store) -> Comparisons | None:
-    """All answers; None if there are only answers to attention checks."""
+def read_answers(study: Study, store: Store, condition: str = "") -> Comparisons | None:
+    """All answers, or those of a condition; None if there are only answers to attention checks."""
     export = Export(store, study)
-    rows = list(export.rows())
+    rows = [row for row in export.rows() if condition in ("", row[-1])]
     if all(row[export.columns.index("catch")] == "true" for row in rows):
         return None
     table = dict(zip(export.columns, map(list, zip(*rows))))
@@ -147,7 +148,7 @@ def forecast(study: Study, data: Comparisons) -> Row | None:
 def judge_people(study: Study, data: Comparisons) -> dict[str, Row]:
     """The table of `nearer.people.participants`, by participant; None: not known."""
     assert data.people is not None
-    if len(data.people.names) < 3 or len(data) < _LEAST:
+    if len(data) < _LEAST:
         return {}
     table = participants(data, n_jobs=1).table()
     table = json.loads(json.dumps(table), parse_constant=lambda _: None)  # NaN: not known
@@ -157,8 +158,6 @@ def judge_people(study: Study, data: Comparisons) -> dict[str, Row]:
 
 def fill_queue(study: Study, store: Store, data: Comparisons | None, seed: int, stock: int = 0) -> None:
     """Replace the queue with the most informative questions, each several times if that makes `stock`."""
-    from nearer.questions import suggest
-
     size = queue_size(study, stock)
     if not size:
         return

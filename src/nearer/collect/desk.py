@@ -201,7 +201,7 @@ class Desk:
         own = {key: value for key, value in own.items() if value}
         for key, value in {"participant": name, **own}.items():
             if _UNFILLED.fullmatch(value):
-                found = {"name": key, "value": value[:_MAX_ID], "at": time.time()}
+                found = {"name": "id" if key == "participant" else key, "value": value[:_MAX_ID], "at": time.time()}
                 self.store.put(connection, "unfilled", found)
                 raise HTTPException(422, f"{key}: got {value[:50]!r}, expected a value; fill in the link")
             if not 0 < len(value) <= _MAX_ID or not value.isprintable():

@@ -6,7 +6,7 @@ import contextlib
 import http.client
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from nearer.data import check_fraction, check_integer
 from nearer.data.messages import counted, listed
 from nearer.data.splits import answers_naming
 from nearer.estimator import OrdinalEmbedding
-from nearer.io import read_comparisons
 from nearer.metrics import comparison_accuracy
 from nearer.people import ExclusionRules, exclude, participants
 from nearer.questions import Crowd
@@ -104,21 +103,24 @@ class Actor:
 
 
 def rehearse(
-    study: Study, folder: Path, n_participants: int | None = None, *, guessing: float = 0.1, inverted: float = 0.05,
-    dropping_out: float = 0.1, wrong: float = 0.15, target: float = 0.9, rules: Any = None,
-    positions: Any = None, random_state: int = 0, progress: Callable[[str], None] | None = None,
+    study: Study, folder: Path, n_participants: int | None = None, *, note: Callable[[str], None],
+    guessing: float = 0.1, inverted: float = 0.05, dropping_out: float = 0.1, wrong: float = 0.15, target: float = 0.9,
+    rules: Any = None, positions: Any = None, condition: str = "", random_state: int = 0,
 ) -> Row:  # fmt: skip
     """Let simulated participants answer a study; writes answers.db, answers.csv, report.html and methods.txt.
 
     The server is a process of its own, without limits of rate, with a database of its own. The arguments are the
     options of ``nearer collect rehearse``; `positions` are those of the objects. Returns what the study would
-    yield, with the counts of each behaviour as ``people``.
+    yield, with the counts of each behaviour as ``people``; of several conditions, it is `condition` that is analysed.
     """
+    conditions = {one.name: one for one in study.conditions}
+    if condition not in conditions:
+        expected = f"one of {listed(map(repr, conditions))}; each is analysed alone, by --condition"
+        raise ValueError(f"condition: got {condition!r}, expected {expected}")
     wanted = study.participants.wanted or sum(condition.wanted for condition in study.conditions)
     count = check_integer(n_participants or wanted or 60, "n_participants", 3)
     asked = ExclusionRules(better_than_chance=True) if rules is None else ExclusionRules.read(rules)
     check_fraction(target, "target")
-    note = progress or (lambda _: None)
     rng = np.random.default_rng(random_state)
     crowd = Crowd.calibrated(_points(study, positions, rng), wrong, rng)
     shares = {"guessing": guessing, "inverted": inverted, "dropping out": dropping_out}
@@ -128,18 +130,24 @@ def rehearse(
         with _served(study, store, int(rng.integers(2**31))) as ask:
             _perform(study, store, actors, ask, Mind(study, store, crowd, rng), note)
         (folder / "answers.csv").write_text("".join(Export(store, study).lines("rehearsal")), "utf-8")
-        progressed = study_status(store, study)["people"]
-    note("analysing the answers")
-    data = read_comparisons(folder / "answers.csv", labels=[item.name for item in study.items]).comparisons
+        note("analysing the answers")
+        progressed = [one for one in study_status(store, study)["people"] if one["condition"] == condition]
+        own = conditions[condition].items
+        about = [number for number, item in enumerate(study.items) if not own or item.name in own]
+        data = read_answers(replace(study, items=[study.items[number] for number in about]), store, condition)
+    if data is None:
+        raise ValueError("participants: got no answer that counts, expected some; raise their number")
     model = OrdinalEmbedding(study.questions.map_dimensions, loss="tste", random_state=random_state)
     judged = participants(data, model, random_state=random_state)
     kept, exclusions = exclude(data, asked, judged)
     found = evaluate(model.fit(kept), kept)
-    describe(model, kept, found, title=f"{study.title}: a rehearsal").save(folder / "report.html")
+    title = ": ".join(filter(None, (study.title, condition, "a rehearsal")))
+    describe(model, kept, found, title=title).save(folder / "report.html")
     (folder / "methods.txt").write_text(methods_paragraph(model, found, {}) + "\n", encoding="utf-8")
     naming = answers_naming(kept)
-    right = comparison_accuracy(gaps_in_the_middle(model.embedding_), crowd.truth(_N_TRUE, rng))
+    right = comparison_accuracy(gaps_in_the_middle(model.embedding_), Crowd(crowd.points[about]).truth(_N_TRUE, rng))
     values = {
+        "n_participants": count,
         "people": _counts(actors, progressed, judged.participant.tolist(), exclusions.participants),
         "exclusions": vars(exclusions) | {"paragraph": str(exclusions)},
         "held_out": found.held_out,
@@ -148,12 +156,12 @@ def rehearse(
         "suffices": right >= target,
         "answers_per_object": {"mean": float(naming.mean()), "fewest": int(naming.min())},
     }
-    return values | {"paragraph": _paragraph(values)}
+    return values | {"paragraph": _paragraph(values, condition)}
 
 
-def _paragraph(values: Row) -> str:
+def _paragraph(values: Row, condition: str) -> str:
     everybody, each = values["people"]["all"], values["answers_per_object"]
-    count = counted(everybody["number"], "simulated participant")
+    count = counted(everybody["number"], "simulated participant") + f" in the condition {condition!r}" * bool(condition)
     rows = {behaviour: values["people"][behaviour] for behaviour in BEHAVIOURS}
     excluded = listed(f"{row['excluded']:,} of {row['number']:,} {name}" for name, row in rows.items())
     held = "" if values["held_out"] is None else f"predicts {percent(values['held_out'])} of held-out answers and "
@@ -163,7 +171,7 @@ def _paragraph(values: Row) -> str:
         f"and {everybody['not_judged']:,} left or were turned away before any answer that counts. "
         f"Each object occurs in {each['mean']:,.0f} answers of those kept on average, and in at least "
         f"{each['fewest']:,}. Their map {held}is right about {percent(values['right'])} of all questions: "
-        f"for {percent(values['target'])}, {count} {enough}."
+        f"for {percent(values['target'])}, these {everybody['kept']:,} of {count} {enough}."
     )
 
 

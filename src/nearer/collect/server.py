@@ -38,7 +38,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from nearer.collect.desk import Desk, is_same, signed_number
 from nearer.collect.store import Batches, Export, Row, Store, Unavailable, person_table, reason, rows_text, study_status
-from nearer.collect.study import ServerSettings, Study, page_files, read_study
+from nearer.collect.study import ENDINGS, ServerSettings, Study, page_files, read_study
 
 logger = logging.getLogger(__name__)
 _PAGES = Path(__file__).parent / "pages"
@@ -56,9 +56,8 @@ _HEADERS = [  # of all responses
     ("Cross-Origin-Opener-Policy", "same-origin"),
 ]
 MAX_BODY = 16_384  # bytes of a request; an answer has about 200
-_BODY_SECONDS = 10.0
 _HEAD_BYTES = 16_384
-_HEAD_SECONDS = 10.0
+_SECONDS = 10.0  # for the headers of a request, and for its body
 _CALLERS = 20_000  # callers whose requests are counted
 _CONNECTIONS = 20_000
 _ROOM = 0.9  # fraction of the connections that may be open before idle ones are closed
@@ -178,7 +177,8 @@ class Api:
         found = self.store.known("people", "map", "forecast", "background")
         judged, study = found["people"] or {}, self.study
         rated = [{**person, "quality": judged.get(person["participant"])} for person in status.pop("people")]
-        about = {"title": study.title, "adaptive": study.questions.adaptive, "n_objects": len(study.items)}
+        about: Row = {"title": study.title, "adaptive": study.questions.adaptive, "n_objects": len(study.items)}
+        about |= {"wanted": study.participants.wanted, "conditions": {one.name: one.wanted for one in study.conditions}}
         about["images"] = {item.name: item.address for item in study.items if item.form == "image"}
         return JSONResponse({**found, "study": about, "now": time.time(), "status": status, "people": rated})
 
@@ -216,7 +216,8 @@ def served_files(study: Study) -> Callable[[Request], Response]:
         files |= {address: (path, headers) for address, path in found.items()}
     for item in study.items:
         if isinstance(item.content, Path):
-            files[item.address] = item.content, {**_OF_OBJECTS, "Content-Type": item.media_type}
+            media_type = ENDINGS[item.form][item.content.suffix.lower()]
+            files[item.address] = item.content, {**_OF_OBJECTS, "Content-Type": media_type}
 
     def respond(request: Request) -> Response:
         path, headers = files.get(request.path_params["path"], (None, None))
@@ -294,9 +295,9 @@ async def read_json(request: Request) -> Row:
         return body
 
     try:
-        values = json.loads(await asyncio.wait_for(read(), _BODY_SECONDS))
+        values = json.loads(await asyncio.wait_for(read(), _SECONDS))
     except asyncio.TimeoutError:
-        raise HTTPException(408, f"body: did not arrive within {_BODY_SECONDS:g} seconds") from None
+        raise HTTPException(408, f"body: did not arrive within {_SECONDS:g} seconds") from None
     except (ClientDisconnect, ValueError, RecursionError):
         raise HTTPException(400, "body: expected a JSON object") from None
     if not isinstance(values, dict):
@@ -355,7 +356,7 @@ class Limits(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
         self._size = 0
-        self._timer = self.loop.call_later(_HEAD_SECONDS, self.transport.abort) if expected else None
+        self._timer = self.loop.call_later(_SECONDS, self.transport.abort) if expected else None
 
 
 def bind(host: str, port: int) -> socket.socket:

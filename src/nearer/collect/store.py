@@ -437,7 +437,7 @@ def payments(store: Store, study: Study, how: str) -> list[Row]:
         broken += [f"median answer in {median:.2f} s"] if median < rules.reject_min_seconds else []
         bonus: float = 0
         if status != "finished":
-            action, reason = status if status in ENDS else "none", f"status: {status}"
+            action, reason = status if status in ENDS else "none", f"status: {status}, {checks}"
         elif broken:
             action, reason = "reject", "; ".join(broken)
         else:
@@ -462,11 +462,10 @@ class Export:
 
     def __init__(self, store: Store, study: Study):
         self._store, self._asked = store, study.questions
-        asked = study.questions
-        ranks = (f"rank_{number + 1}" for number in range(asked.n_shown))
+        ranks = (f"rank_{number + 1}" for number in range(self._asked.n_shown))
         ranking = ["anchor", *ranks, "n_chosen", "ordered"]
         about = {"triplets": ["anchor", "near", "far"], "odd-one-out": ["a", "b", "c", "odd"], "rankings": ranking}
-        self.columns = [*about[asked.kind], *_DETAILS, *(["condition"] if study.conditions[0].name else [])]
+        self.columns = [*about[self._asked.kind], *_DETAILS, *(["condition"] if study.conditions[0].name else [])]
         self.left_out = Counter[str]()
         self.n_rows = 0
 

@@ -59,10 +59,6 @@ class Item:
             raise ValueError(f"name: got {self.name[:50]!r}, expected 1 to {_MAX_NAME} printable characters")
 
     @property
-    def media_type(self) -> str:
-        return ENDINGS[self.form][Path(self.content).suffix.lower()]
-
-    @property
     def address(self) -> str:
         """Of its file on the server; another object never has it, also after the list was changed."""
         return f"items/{digest(self.name)}"
@@ -230,10 +226,8 @@ def read_items(path: str | Path) -> list[Item]:
     header = [name.strip().lower() for name in rows[0]] if rows else []
     unknown = [name for name in header if name not in ("name", "alt", *FORMS)]
     if "name" not in header or not set(header) & set(FORMS) or unknown or len(set(header)) < len(header):
-        raise FileFormatError(
-            f"{path}: line 1: got the columns {', '.join(header) or 'none'}, expected name and one of "
-            f"{', '.join(FORMS)}, and optionally alt"
-        )
+        expected = f"name and one of {', '.join(FORMS)}, and optionally alt"
+        raise FileFormatError(f"{path}: line 1: got the columns {', '.join(header) or 'none'}, expected {expected}")
     return _items(path, header, rows[1:], 2)
 
 
@@ -365,8 +359,8 @@ def _check_all(study: Study) -> None:
     for name, row in own:
         fits = len(row) == len(set(row) & names) == asked.n_items
         _check(f"questions.{name}", list(row), fits, f"{asked.n_items} different objects of the study")
-    together = "with catch and repeats together no more than number"
-    _check("questions.repeats", asked.repeats, asked.repeats + asked.catch <= asked.number, together)
+    least = asked.catch + asked.repeats
+    _check("questions.number", asked.number, asked.number >= least, f"at least {least}, as catch and repeats are in it")
     lists = [len(one.questions) for one in conditions if one.questions]
     most = asked.catch + min([n_questions(asked, n_items), *lists])
     objects = f"at most {most}: {n_items} objects, or a condition's list, make no more different questions"
@@ -393,7 +387,8 @@ def _check_all(study: Study) -> None:
         _check(f"{field.id}: choices", field.choices, fits, "two or more if kind is 'choice', else none")
         _check(f"{field.id}: least and most", (field.least, field.most), field.least <= field.most, "least <= most")
         outs = set(field.screen_out) <= set(field.choices)
-        _check(f"{field.id}: screen_out", field.screen_out, outs, f"some of the choices {listed(field.choices)}")
+        some = f"some of the choices {listed(field.choices)}" if field.choices else "none, as kind is not 'choice'"
+        _check(f"{field.id}: screen_out", field.screen_out, outs, some)
 
 
 def page_files(study: Study) -> dict[str, Path]:

@@ -21,7 +21,7 @@
 
   function tiles({ status }) {
     const figures = [
-      [whole(status.funnel.finished), "finished"],
+      [quota(status.funnel.finished, last.study.wanted), "finished"],
       [whole(status.present), "active in the last minute"], [whole(status.answers), "answers"],
       [whole(status.per_minute[59]), "in the last minute"],
     ];
@@ -31,6 +31,18 @@
     if (share !== null) figures.push([percent(share), "of adaptive questions were ready in time, the others random"]);
     const box = ([number, name]) => element("div", {}, element("strong", {}, number), element("span", {}, name));
     $("tiles").replaceChildren(...figures.map(box));
+  }
+
+  const quota = (count, wanted) => (wanted ? `${whole(count)} of ${whole(wanted)}` : whole(count));
+  const mixed = () => Object.keys(last.study.conditions).length > 1;
+  const finishedIn = (name) => last.people.filter((person) => person.step === "finished" && person.condition === name).length;
+
+  // Whether latecomers are turned away, as by the server.
+  function filled() {
+    const { wanted, conditions } = last.study;
+    const quotas = Object.entries(conditions);
+    return (wanted > 0 && last.status.funnel.finished >= wanted)
+      || quotas.every(([name, number]) => number > 0 && finishedIn(name) >= number);
   }
 
   const STAGES = {
@@ -54,9 +66,14 @@
       const left = status.left_after.map(([answers, count]) => `${whole(answers)} (${whole(count)})`);
       sentences.push(`Left for half an hour or longer after this many answers (people): ${left.join(", ")}.`);
     }
+    const { conditions } = last.study;
+    if (mixed()) {
+      const parts = Object.keys(conditions).map((name) => `${name} ${quota(finishedIn(name), conditions[name])}`);
+      sentences.push(`Finished in each condition: ${parts.join(", ")}.`);
+    }
     $("way").replaceChildren(...sentences.map((text) => element("li", {}, text)));
     $("unfilled").textContent = unfilled
-      ? `Somebody arrived with ${unfilled.name}=${unfilled.value} (${new Date(1000 * unfilled.at).toLocaleString()}): the link was not filled in. Check it on the recruiting site.`
+      ? `Somebody arrived with ${unfilled.value} as ${unfilled.name} (${new Date(1000 * unfilled.at).toLocaleString()}): the link was not filled in. Check it on the recruiting site.`
       : "";
   }
 
@@ -73,7 +90,9 @@
       svg("text", { x: 0, y: 16, class: "small" }, `at most ${whole(most)}`),
     ];
     const { width } = $("minutes").getBoundingClientRect();
-    $("minutes").style.fontSize = `${12 * 600 / (width || 600)}px`;
+    const size = 12 * 600 / (width || 600); // 12 pixels
+    $("minutes").style.fontSize = `${size}px`;
+    $("minutes").setAttribute("viewBox", `0 0 600 ${Math.ceil(76 + 1.3 * size)}`);
     $("minutes").replaceChildren(...bars, ...notes);
     $("minutes").setAttribute("aria-label", `${whole(status.per_minute[59])} answers in the last minute`);
   }
@@ -115,6 +134,7 @@
     const there = found && found.embedding.length > 0;
     $("map").hidden = !there;
     const ago = there ? Math.max(0, Math.round((last.now - found.made) / 60)) : 0;
+    $("mixed").hidden = !mixed();
     $("mapnote").textContent = there
       ? `${whole(found.labels.length)} of ${whole(last.study.n_objects)} objects, ${whole(found.n_rows)} comparisons, computed ${ago ? `${ago} min ago` : "just now"}.`
       : "There are too few answers for a map, or it is being computed.";
@@ -183,6 +203,7 @@
 
   const COLUMNS = [
     ["participant", "participant", (p) => p.participant],
+    ["condition", "condition", (p) => p.condition],
     ["step", "is at", (p) => STAGES[p.step] || p.step],
     ["progress", "answered", (p) => `${p.answered} of ${p.total}`, (p) => p.answered / p.total],
     ["visits", "visits", (p) => p.visits],
@@ -191,12 +212,13 @@
     ["first", "first option", (p) => percent(p.quality && p.quality.first), (p) => (p.quality ? p.quality.first : 2)],
     ["agreement", "agrees with others", (p) => percent(p.quality && p.quality.agreement), (p) => (p.quality ? p.quality.agreement : 2)],
     ["guesses", "guesses", (p) => (p.quality && p.quality.inverted ? "inverted" : p.quality && p.quality.guesses !== null ? `${(100 * p.quality.guesses).toFixed(0)} % (${(100 * p.quality.guesses_low).toFixed(0)}–${(100 * p.quality.guesses_high).toFixed(0)})` : ""), (p) => (p.quality ? (p.quality.inverted ? -2 : -p.quality.guesses) : 2)],
-    ["seen", "last answer", (p) => new Date(1000 * p.seen).toLocaleString([], { dateStyle: "short", timeStyle: "short" }), (p) => -p.seen],
+    ["seen", "last active", (p) => new Date(1000 * p.seen).toLocaleString([], { dateStyle: "short", timeStyle: "short" }), (p) => -p.seen],
   ];
   const SHOWN = 500;
 
   function people({ people: rows }) {
-    $("columns").replaceChildren(...COLUMNS.map(([key, name]) => {
+    const columns = COLUMNS.filter(([key]) => key !== "condition" || mixed());
+    $("columns").replaceChildren(...columns.map(([key, name]) => {
       const button = element("button", {}, name + (key === sortBy ? " ▾" : ""));
       button.onclick = () => { sortBy = key; draw(); };
       return element("th", {}, button);
@@ -207,10 +229,10 @@
       const [x, y] = [value(a), value(b)];
       return x < y ? -1 : x > y ? 1 : 0;
     });
-    const line = (person) => element("tr", {}, ...COLUMNS.map(([key, , text]) => {
+    const line = (person) => element("tr", {}, ...columns.map(([key, name, text]) => {
       const missed = key === "catch" && person.catch_right < person.catch_asked;
       const guessing = key === "guesses" && person.quality && (person.quality.inverted || person.quality.guesses_low > 0.5);
-      return element("td", missed || guessing ? { class: "bad" } : {}, text(person));
+      return element("td", { "data-name": name, ...(missed || guessing ? { class: "bad" } : {}) }, text(person));
     }));
     $("people").replaceChildren(...order.slice(0, SHOWN).map(line));
     $("rest").textContent = rows.length > SHOWN ? `${SHOWN} of ${whole(rows.length)}; the download has all of them.` : "";
@@ -218,7 +240,7 @@
 
   function draw() {
     document.title = $("title").textContent = last.study.title;
-    $("state").textContent = down ? "The server does not answer; the figures are old." : last.status.paused ? "Paused: no questions are handed out." : "Open.";
+    $("state").textContent = down ? "The server does not answer; the figures are old." : last.status.paused ? "Paused: no questions are handed out." : filled() ? "Full: as many as are wanted have finished, and latecomers are turned away." : "Open.";
     $("pause").textContent = last.status.paused ? "Go on" : "Pause";
     tiles(last);
     funnel(last);
