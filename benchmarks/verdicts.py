@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -323,17 +324,18 @@ def _answered_by(
     return Comparisons.from_answers(rows, first, n_objects=len(points), participants=who)
 
 
-def _accuracy_case(case: tuple[str, int, int]) -> dict[str, Any]:
-    kind, n_people, seed = case
+def _accuracy_case(case: tuple[str, int, int, bool]) -> dict[str, Any]:
+    kind, n_people, seed, is_chosen = case
     rng = np.random.default_rng([SEED + 4, seed, n_people, list(ALL_KINDS).index(kind)])
     n, d, times = int(rng.choice([20, 30, 40, 60])), int(rng.choice([2, 2, 3])), float(rng.choice([1.5, 3, 6, 12]))
     loss = str(rng.choice(LOSSES))
+    loss = "auto" if is_chosen else loss
     P = points_of(kind, n, d, rng)
     people, others = (rng.beta(0.4, 2.0, size=count) if n_people else None for count in (n_people, 3000))
     shared = np.argsort(rng.random((40 * (seed % 2), n)), axis=1)[:, :3].astype(np.int32)
     data = _answered_by(kind, P, int(times * n * d * math.log2(n)), rng, people, shared)
     fresh, alike = (_answered_by(kind, P, 30_000, rng, others, asked) for asked in (shared[:0], shared))
-    found: dict[str, Any] = {"kind": kind, "people": n_people}
+    found: dict[str, Any] = {"kind": kind, "people": n_people, "is_chosen": is_chosen}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = OrdinalEmbedding(d, loss=loss, random_state=seed, n_jobs=1).fit(data)
@@ -358,20 +360,22 @@ def accuracy(run: Run) -> Rows:
     """95 % interval of a report, and 90 % interval of a bootstrap, for a map's accuracy on answers by other people."""
     kinds = [kind for kind in ALL_KINDS if kind != "even, no noise"]
     cases = [
-        (kind, n_people, seed)
+        (kind, n_people, seed, is_chosen)
+        for is_chosen in (False, True)
         for kind in kinds
         for seed in run.seeds(25 if _aside(kind) == "aside" else 6)
         for n_people in (0, (8, 20, 50)[seed % 3])
     ]
     results = run.each(_accuracy_case, cases)
     rows = []
-    for side in ("chosen on", "aside"):
+    for is_chosen, side in product((False, True), ("chosen on", "aside")):
         for name, people in (("unknown", (0,)), ("8", (8,)), ("20", (20,)), ("50", (50,)), ("8 to 50", (8, 20, 50))):
             mine = [one for one in results if _aside(one["kind"]) == side and one["people"] in people]
+            mine = [one for one in mine if one["is_chosen"] == is_chosen]
             if not mine:
                 continue
             rows.append({
-                "data": side, "participants": name, "studies": len(mine),
+                "loss": "auto" if is_chosen else "by name", "data": side, "participants": name, "studies": len(mine),
                 "95 % by folds alone": _share(one["before"] for one in mine),
                 "width by folds": float(np.mean([one["width before"] for one in mine])),
                 "95 % of a report": _share(one["held out"] for one in mine),
